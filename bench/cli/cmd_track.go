@@ -1,13 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,19 +22,21 @@ import (
 	"rollcall/results/track"
 )
 
-// trackFormats are the values of --format of track run and track compare.
+// trackFormats are the values of --format of the commands that judge.
 var trackFormats = []string{"text", "json"}
 
 // trackCommand is `rollcall track`: histories of speed, one per machine. Package bench/nightly measures a night, and
-// package results/track keeps histories and finds shifts in them. Its exit statuses differ from other commands', see
+// package results/track keeps histories and finds events in them. Its exit statuses differ from other commands', see
 // [failed].
 func (a *app) trackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "track", Short: "Follow the speed of machines night by night",
-		Long: `track keeps a history of the times of the standard workloads, one file per machine, and tells a shift
-from noise by a distribution-free test. Status 1 is a regression, 2 any other failure.`,
+		Long: `track keeps a history of the times of the standard workloads, one file per machine, tells a shift
+from noise by a distribution-free test, and follows every cause of shifts as an event until it is fixed or accepted.
+Status 1: something is slower. Status 2: any other failure, or a metric of the last night that cannot be judged.`,
 	}
-	cmd.AddCommand(a.trackRunCommand(), a.trackCompareCommand(), a.trackPlotCommand())
+	cmd.AddCommand(a.trackRunCommand(), a.trackStatusCommand(), a.trackAcceptCommand(), a.trackReportCommand(),
+		a.trackJudgeCommand())
 	for _, c := range cmd.Commands() { // newRoot does it for its own subcommands only
 		completeNames(c)
 	}
@@ -42,34 +45,52 @@ from noise by a distribution-free test. Status 1 is a regression, 2 any other fa
 
 type trackFlags struct {
 	history string     // folder of the histories
+	machine string     // name of a machine; when histories are read, or the beginning of its fingerprint
 	rule    track.Rule // what counts as a shift
-	nights  int        // the command fails on regressions that the last so many nights confirmed
+	nights  int        // events that ended before the last so many nights are not printed
 	format  string     // one of trackFormats
+	github  bool       // write for GitHub Actions too
+	metrics string     // file for Prometheus; "" for none
 }
 
 // register adds the flags that every track command has.
 func (t *trackFlags) register(fs *pflag.FlagSet) {
-	t.rule = track.DefaultRule()
+	t.registerRule(fs)
 	fs.StringVar(&t.history, "history", "results/history", "folder of the histories")
+}
+
+// registerRule adds the flags that say what counts as a shift.
+func (t *trackFlags) registerRule(fs *pflag.FlagSet) {
+	t.rule = track.DefaultRule()
 	fs.Float64Var(&t.rule.Level, "level", t.rule.Level,
 		"share of false alarms that is accepted, over all metrics of a night")
 	fs.Float64Var(&t.rule.MinEffect, "min-effect", t.rule.MinEffect,
 		"least change of a median that counts, as a fraction")
 }
 
-// registerVerdict adds the flags of register, and the flags of commands that judge a history.
-func (t *trackFlags) registerVerdict(cmd *cobra.Command) {
+// registerMachine adds the flag that chooses among the histories of a folder.
+func (t *trackFlags) registerMachine(fs *pflag.FlagSet) {
+	fs.StringVar(&t.machine, "machine", "", "name of the machine, or the beginning of its fingerprint (default: all)")
+}
+
+// registerFormat adds the flags of what is printed.
+func (t *trackFlags) registerFormat(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	t.register(fs)
-	fs.IntVar(&t.nights, "nights", 1, "fail on regressions that one of the last so many nights confirmed")
+	fs.IntVar(&t.nights, "nights", 30, "also print the events that were fixed or accepted in the last so many nights")
 	fs.StringVar(&t.format, "format", "text", "what is printed: "+strings.Join(trackFormats, ", "))
 	completeWords(cmd, "format", trackFormats)
 }
 
+// registerVerdict adds the flags of register, and the flags of commands that judge a history.
+func (t *trackFlags) registerVerdict(cmd *cobra.Command) {
+	t.register(cmd.Flags())
+	t.registerFormat(cmd)
+	cmd.Flags().BoolVar(&t.github, "github", false,
+		"for GitHub Actions: annotations, and a page of the job's summary, to $"+githubSummary)
+	cmd.Flags().StringVar(&t.metrics, "openmetrics", "", "file for Prometheus, which is replaced")
+}
+
 func (t *trackFlags) validate() error {
-	if t.history == "" {
-		return settings.Usagef("--history: empty, want a folder")
-	}
 	// Both conditions are written so that they refuse NaN too.
 	if !(t.rule.Level > 0 && t.rule.Level < 1) {
 		return settings.Usagef("--level %g: want above 0 and below 1", t.rule.Level)
@@ -84,11 +105,20 @@ func (t *trackFlags) validateVerdict() error {
 	if err := t.validate(); err != nil {
 		return err
 	}
-	if t.nights < 1 {
-		return settings.Usagef("--nights %d: want 1 or more", t.nights)
+	if t.nights < 0 {
+		return settings.Usagef("--nights %d: want 0 or more", t.nights)
+	}
+	if t.github && t.format != "text" {
+		return settings.Usagef("--github: prints annotations, want --format text")
+	}
+	if t.github && os.Getenv(githubSummary) == "" {
+		return settings.Usagef("--github: $%s is not set, want it, as in a step of GitHub Actions", githubSummary)
 	}
 	return settings.OneOf("format", t.format, trackFormats)
 }
+
+// githubSummary is the variable with the file to which a step of GitHub Actions appends its summary.
+const githubSummary = "GITHUB_STEP_SUMMARY"
 
 // failed gives an error exit status 2, since status 1 says that something became slower. A cancelled context keeps its
 // own status.
@@ -99,82 +129,222 @@ func failed(err error) error {
 	return settings.Usagef("%w", err)
 }
 
-// say prints verdicts, and returns an error, which ends the command with status 1, if one has a regression.
-func (a *app) say(verdicts []track.Verdict, format string) error {
-	write := track.WriteText
-	if format == "json" {
-		write = track.WriteJSON
+// say prints verdicts, and writes them for GitHub and Prometheus. It returns an error if a regression is open, which
+// ends the command with status 1, or else if metrics of the last night cannot be judged.
+func (a *app) say(verdicts []track.Verdict, t trackFlags) error {
+	var err error
+	if t.format == "json" {
+		err = track.WriteJSON(a.stdout, verdicts)
+	} else {
+		err = track.WriteText(a.stdout, verdicts, t.nights)
 	}
-	if err := write(a.stdout, verdicts); err != nil {
+	if err == nil && t.github {
+		err = a.github(verdicts)
+	}
+	if err == nil && t.metrics != "" {
+		err = files.WriteFile(t.metrics, func(w io.Writer) error { return track.WriteOpenMetrics(w, verdicts) })
+	}
+	if err != nil {
 		return failed(err)
 	}
-	var slower []string
+	var open, missing []string
 	for _, v := range verdicts {
-		for _, f := range v.Regressions {
-			slower = append(slower, fmt.Sprintf("%s %+.1f %% since run %s", f.Metric, 100*f.Change, f.FirstRun))
+		for _, line := range v.Warnings() {
+			run.Logf(a.stderr, "%s\n", line)
+		}
+		for _, f := range v.Open() {
+			open = append(open, f.Text)
+		}
+		if m := v.Incomplete(); m != "" {
+			missing = append(missing, v.File+": "+m)
 		}
 	}
-	if len(slower) > 0 {
-		return fmt.Errorf("track: slower: %s", strings.Join(slower, "; "))
+	if len(open) > 0 {
+		return fmt.Errorf("track: %s", strings.Join(open, "; "))
+	}
+	if len(missing) > 0 {
+		return failed(fmt.Errorf("track: not judged: %s", strings.Join(missing, "; ")))
 	}
 	return nil
 }
 
-// histories reads the histories of a folder whose machines have a fingerprint that begins with this text; all of them
-// for "". It logs what is wrong in the files, and fails if no history is left.
-func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
-	all, bad := track.ReadFolder(dir)
+// github writes verdicts for a step of GitHub Actions.
+func (a *app) github(verdicts []track.Verdict) error {
+	summary, err := os.OpenFile(os.Getenv(githubSummary), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	return errors.Join(track.WriteGitHub(a.stdout, summary, verdicts), summary.Close())
+}
+
+// histories reads the histories of a folder: of the machine with this name, or of those whose fingerprints begin with
+// it; all of them for "". It logs what is wrong in the files, and fails if no history is left.
+func (a *app) histories(t trackFlags) ([]*track.History, error) {
+	if t.history == "" {
+		return nil, settings.Usagef("--history: empty, want a folder")
+	}
+	all, bad := track.ReadFolder(t.history)
 	logErrors(a.stderr, bad...)
 	var kept []*track.History
 	var known []string
 	for _, h := range all {
-		known = append(known, h.Machine.Fingerprint())
+		m := h.Machine
+		known = append(known, cmp.Or(m.Name, m.Fingerprint()))
 		// Fingerprints have hexadecimal digits in lower case.
-		if strings.HasPrefix(h.Machine.Fingerprint(), strings.ToLower(fingerprint)) {
+		if t.machine == m.Name || strings.HasPrefix(m.Fingerprint(), strings.ToLower(t.machine)) {
 			kept = append(kept, h)
 		}
 	}
 	switch {
 	case len(all) == 0:
-		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run starts it)", dir)
+		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run starts it)", t.history)
 	case len(kept) == 0:
-		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s",
-			fingerprint, dir, strings.Join(known, ", "))
+		return nil, settings.Usagef("--machine %q: no such machine in %s, want one of %s",
+			t.machine, t.history, strings.Join(known, ", "))
 	}
 	return kept, nil
 }
 
-// trackCompareCommand is `rollcall track compare`: the shifts of speed in histories that are there already.
-func (a *app) trackCompareCommand() *cobra.Command {
+// judge returns the verdict on a history up to now.
+func (a *app) judge(h *track.History, rule track.Rule, now time.Time) (track.Verdict, error) {
+	accepted, bad := track.ReadAcceptances(h.Path)
+	logErrors(a.stderr, bad...)
+	return rule.Judge(h, now, accepted)
+}
+
+// judgeAll reads and judges the histories that the flags choose.
+func (a *app) judgeAll(t trackFlags) (histories []*track.History, verdicts []track.Verdict, err error) {
+	if histories, err = a.histories(t); err != nil {
+		return nil, nil, err
+	}
+	for _, h := range histories {
+		v, err := a.judge(h, t.rule, time.Now())
+		if err != nil {
+			return nil, nil, failed(err)
+		}
+		verdicts = append(verdicts, v)
+	}
+	return histories, verdicts, nil
+}
+
+// trackStatusCommand is `rollcall track status`: what the histories say.
+func (a *app) trackStatusCommand() *cobra.Command {
 	var t trackFlags
-	var fingerprint string
 	cmd := &cobra.Command{
-		Use:   "compare",
-		Short: "Say which shifts the histories show",
-		Long: `compare goes through every history night by night and reports the shifts, each with the first run
-that shows it. A machine is compared only with itself. Status 1: one of the last --nights nights confirmed a
-regression.`,
-		Example: `  rollcall track compare
-  rollcall track compare --fingerprint 3fa9 --nights 7 --format json`,
+		Use:     "status",
+		Aliases: []string{"compare"},
+		Short:   "Say what is slower, since when, and since which version",
+		Long: `status goes through every history night by night and reports its events: all metrics that shifted on
+the same night, with the versions before and after. An event is open until its metrics are back (fixed), or until
+"track accept". A machine is compared only with itself. Status 1: an event is open.`,
+		Example: `  rollcall track status
+  rollcall track status --machine 3fa9 --nights 7 --format json`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := t.validateVerdict(); err != nil {
 				return err
 			}
-			histories, err := a.histories(t.history, fingerprint)
+			_, verdicts, err := a.judgeAll(t)
 			if err != nil {
 				return err
 			}
-			var verdicts []track.Verdict
-			for _, h := range histories {
-				verdicts = append(verdicts, track.Judge(h, t.rule.Trends(h), t.nights))
-			}
-			return a.say(verdicts, t.format)
+			return a.say(verdicts, t)
 		},
 	}
 	t.registerVerdict(cmd)
-	cmd.Flags().StringVar(&fingerprint, "fingerprint", "",
-		"the machine whose fingerprint starts with this (default: all)")
+	t.registerMachine(cmd.Flags())
+	return cmd
+}
+
+// trackAcceptCommand is `rollcall track accept`: people say that an event stays.
+func (a *app) trackAcceptCommand() *cobra.Command {
+	var t trackFlags
+	var because string
+	cmd := &cobra.Command{
+		Use:   "accept ID",
+		Short: "Accept an event: its new speeds are as they should be",
+		Long: `accept closes an open event whose cause is known and stays. Time, event and reason are kept beside the
+history, in NAME.accepted.csv; whoever deletes the line opens the event again.`,
+		Example: `  rollcall track accept 63b1f0 --because 'the new loss costs this'`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := t.validate(); err != nil {
+				return err
+			}
+			histories, verdicts, err := a.judgeAll(t)
+			if err != nil {
+				return err
+			}
+			var open []string
+			for i, v := range verdicts {
+				for _, f := range v.Events {
+					if f.ID == args[0] && f.State.IsOpen() {
+						if err := track.Accept(histories[i], f, because, time.Now()); err != nil {
+							return failed(err)
+						}
+						_, err := fmt.Fprintf(a.stdout, "%s  accepted: %s\n", f.ID, f.Text)
+						return failed(err)
+					}
+					if f.State.IsOpen() {
+						open = append(open, f.ID)
+					}
+				}
+			}
+			if len(open) == 0 {
+				return settings.Usagef("track accept %s: no event is open", args[0])
+			}
+			return settings.Usagef("track accept %s: no such open event, want one of %s",
+				args[0], strings.Join(open, ", "))
+		},
+	}
+	t.register(cmd.Flags())
+	t.registerMachine(cmd.Flags())
+	cmd.Flags().StringVar(&because, "because", "", "the reason, for those who ask later")
+	return cmd
+}
+
+// trackJudgeCommand is `rollcall track judge`: the rule on any series.
+func (a *app) trackJudgeCommand() *cobra.Command {
+	var t trackFlags
+	var better string
+	betters := []string{"lower", "higher"}
+	cmd := &cobra.Command{
+		Use:   "judge CSV",
+		Short: "Name the shifts of any series of measurements",
+		Long: `judge reads a CSV file of a time and a value, or of several values, one metric each, and names their
+shifts by the rule of the nightly histories: one row is one night. Times are dates, RFC 3339 or seconds since 1970; other
+texts, such as versions, are taken in the order of the file. Values are positive, and empty cells were not measured.
+Status 1: a metric is worse since a shift.`,
+		Example: `  rollcall track judge latency.csv
+  rollcall track judge throughput.csv --better higher --format json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := t.validateVerdict(); err != nil {
+				return err
+			}
+			if err := settings.OneOf("better", better, betters); err != nil {
+				return err
+			}
+			f, _, err := files.OpenUpTo(args[0], files.MostText)
+			if err != nil {
+				return failed(fmt.Errorf("track: %w", err))
+			}
+			defer func() { _ = f.Close() }() // nothing was written
+			h, err := track.ReadSeries(f, args[0], better == "higher")
+			if err != nil {
+				return failed(err)
+			}
+			v, err := t.rule.Judge(h, time.Now(), nil)
+			if err != nil {
+				return failed(err)
+			}
+			return a.say([]track.Verdict{v}, t)
+		},
+	}
+	t.registerRule(cmd.Flags())
+	t.registerFormat(cmd)
+	cmd.Flags().StringVar(&better, "better", "lower", "which values are better: "+strings.Join(betters, ", "))
+	completeWords(cmd, "better", betters)
 	return cmd
 }
 
@@ -188,7 +358,7 @@ func (a *app) trackRunCommand() *cobra.Command {
 		Short: "Measure the standard workloads and append them to the machine's history",
 		Long: `run measures rounds, client-steps and evaluations with the nets and the shapes of cifar10, svhn and
 cinic10 on generated data (nothing is downloaded), the server's arithmetic, and the kernels of a
-client-step; it appends the night to the history of the machine's fingerprint and says whether something became slower.
+client-step; it appends the night to the history of the machine's fingerprint and judges it as "track status" does.
 An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted there as JSON.`,
 		Example: `  rollcall track run
   rollcall track run --device cuda:0 --precision tf32 --history /srv/rollcall/history`,
@@ -196,6 +366,9 @@ An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := t.validateVerdict(); err != nil {
 				return err
+			}
+			if t.history == "" {
+				return settings.Usagef("--history: empty, want a folder")
 			}
 			if err := s.Validate(); err != nil {
 				return err
@@ -209,6 +382,8 @@ An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set
 	}
 	fs := cmd.Flags()
 	t.registerVerdict(cmd)
+	fs.StringVar(&t.machine, "machine", "", "name of this machine, where others of its model write to the same folder: "+
+		"it has a history of its own (default: the history of its fingerprint)")
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError) // a night reads no data set and writes to the history alone
 	registerMachine(machine, &m)
 	for _, name := range []string{"device", "precision", "threads"} {
@@ -239,7 +414,7 @@ func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) erro
 	if err != nil {
 		return failed(err)
 	}
-	slower := a.say([]track.Verdict{v}, t.format)
+	slower := a.say([]track.Verdict{v}, t)
 	if hook != "" {
 		if err := nightly.PostVerdict(ctx, hook, v); err != nil {
 			logErrors(a.stderr, err)
@@ -260,6 +435,7 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	if err != nil {
 		return v, err
 	}
+	machine.Name = t.machine
 	if err := w.Check(machine); err != nil {
 		return v, err
 	}
@@ -269,8 +445,12 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	if err != nil {
 		return v, err
 	}
+	host, err := os.Hostname()
+	if err != nil {
+		logErrors(a.stderr, fmt.Errorf("track: the name of this computer is not known: %w", err))
+	}
 	n := track.Night{
-		Run: track.RunName(begun), Time: begun, Version: run.Version(), Go: runtime.Version(),
+		Run: track.RunName(begun), Time: begun, Version: run.Version(), Go: runtime.Version(), Host: host,
 		Conditions: bench.Conditions(), Values: values,
 	}
 	for _, line := range nightly.Warnings(machine, n) {
@@ -288,70 +468,45 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	}
 	run.Logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n",
 		n.Run, len(values), time.Since(begun).Seconds(), h.Path)
-	return track.Judge(h, t.rule.Trends(h), t.nights), nil
+	return a.judge(h, t.rule, n.Time) // later nights are of a clock that was wrong
 }
 
-// trackPlotCommand is `rollcall track plot`: drawings of histories.
-func (a *app) trackPlotCommand() *cobra.Command {
+// trackReportCommand is `rollcall track report`: a page for each machine.
+func (a *app) trackReportCommand() *cobra.Command {
 	var t trackFlags
-	var fingerprint, out string
+	var out string
 	cmd := &cobra.Command{
-		Use:   "plot [METRIC…]",
-		Short: "Draw histories, with their shifts marked",
-		Long: `plot writes an SVG per machine to OUT/track and prints its path: a panel per metric, with the value
-of every night, its samples as a band, the level between shifts, and a line at the first night of each shift.`,
-		Example: `  rollcall track plot
-  rollcall track plot round/cifar10 --fingerprint 3fa9`,
-		RunE: func(_ *cobra.Command, metrics []string) error {
+		Use:   "report",
+		Short: "Make a page of each machine, with its events marked",
+		Long: `report writes an HTML page per machine to OUT/track and prints its path: the verdict, the events, and a
+chart of each metric, with the value of every night, its samples as a band, the level between shifts, and a line at the
+first night of each shift. The page needs no other file and no network.`,
+		Example: `  rollcall track report
+  rollcall track report --machine 3fa9`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
 			if err := t.validate(); err != nil {
 				return err
 			}
-			histories, err := a.histories(t.history, fingerprint)
+			histories, verdicts, err := a.judgeAll(t)
 			if err != nil {
 				return err
 			}
-			for _, h := range histories {
-				if err := a.trackPlot(h, t.rule, metrics, out); err != nil {
-					return err
+			for i, h := range histories {
+				path := filepath.Join(out, "track", strings.TrimSuffix(filepath.Base(h.Path), ".csv")+".html")
+				page := func(w io.Writer) error { return track.WritePage(w, h, t.rule, verdicts[i]) }
+				if err := files.WriteFile(path, page); err != nil {
+					return failed(err)
+				}
+				if _, err := fmt.Fprintln(a.stdout, path); err != nil {
+					return failed(err)
 				}
 			}
 			return nil
 		},
 	}
 	t.register(cmd.Flags())
-	cmd.Flags().StringVar(&fingerprint, "fingerprint", "",
-		"the machine whose fingerprint starts with this (default: all)")
+	t.registerMachine(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "out", "folder of everything that is written")
 	return cmd
-}
-
-// trackPlot draws the history of one machine and prints the path of the SVG: all metrics, or those that are named.
-func (a *app) trackPlot(h *track.History, rule track.Rule, metrics []string, out string) error {
-	trends := rule.Trends(h) // of all metrics: whether one shifts depends on the others of its night
-	var names []string
-	for _, t := range trends {
-		names = append(names, t.Metric)
-	}
-	for _, m := range metrics {
-		if !slices.Contains(names, m) {
-			return settings.Usagef("track plot: %s: no metric %q%s, want one of %s", h.Path, m,
-				files.DidYouMean(m, names), strings.Join(names, ", "))
-		}
-	}
-	name := strings.TrimSuffix(filepath.Base(h.Path), ".csv")
-	if len(metrics) > 0 {
-		trends = slices.DeleteFunc(trends, func(t track.Trend) bool { return !slices.Contains(metrics, t.Metric) })
-		// A drawing of some metrics does not replace the drawing of all. Names of metrics have a slash: round/cifar10.
-		name += "_" + strings.ReplaceAll(strings.Join(metrics, "_"), "/", "-")
-	}
-	figure, err := track.Plot(h, trends)
-	if err != nil {
-		return failed(err)
-	}
-	path := filepath.Join(out, "track", name+".svg")
-	if err := files.WriteFile(path, figure.WriteSVG); err != nil {
-		return failed(err)
-	}
-	_, err = fmt.Fprintln(a.stdout, path)
-	return failed(err)
 }

@@ -24,8 +24,11 @@ type Night struct {
 	Time       time.Time // when the run began, in whole seconds
 	Version    string    // of rollcall
 	Go         string    // the version of Go that built rollcall
+	Host       string    // name of the computer; empty: not known
 	Conditions           // what else the machine did
 	Values     []Measurement
+
+	line int // of its first row in the file
 }
 
 // Conditions are what a night was measured under. They explain a night to people. The rule reads of them only whether
@@ -94,6 +97,16 @@ type History struct {
 	Path    string // the file of the history
 	Machine Machine
 	Nights  []Night
+
+	lastBad    int  // line of the last bad row; 0: none
+	reciprocal bool // the values are 1/x of what was measured, of which more is better
+}
+
+// sort puts the nights in the order of their times.
+func (h *History) sort() {
+	slices.SortStableFunc(h.Nights, func(a, b Night) int {
+		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Run, b.Run))
+	})
 }
 
 // Read reads the history in one file. It leaves out bad rows, and names each in bad with file and line. A row of
@@ -110,12 +123,13 @@ func Read(path string) (h *History, bad []error) {
 
 // read does the work of [Read] on the content of a file; path is for errors.
 func read(in io.Reader, path string) (h *History, bad []error) {
-	rows, bad := readRows(in, path)
+	rows, bad, lastBad := readRows(in, path)
 	type key struct{ run, metric string }
 	seen, at := map[key]int{}, map[string]int{}
 	for _, row := range rows {
 		complain := func(format string, args ...any) {
 			bad = append(bad, fmt.Errorf("track: %s: line %d: %s", path, row.line, fmt.Sprintf(format, args...)))
+			lastBad = max(lastBad, row.line)
 		}
 		if h == nil {
 			h = &History{Path: path, Machine: row.Machine}
@@ -146,9 +160,8 @@ func read(in io.Reader, path string) (h *History, bad []error) {
 		h.Nights[i].Values = append(h.Nights[i].Values, row.value())
 	}
 	if h != nil {
-		slices.SortStableFunc(h.Nights, func(a, b Night) int {
-			return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Run, b.Run))
-		})
+		h.lastBad = lastBad
+		h.sort()
 	}
 	return h, bad
 }
@@ -164,10 +177,11 @@ func ReadFolder(dir string) (histories []*History, bad []error) {
 		return nil, []error{fmt.Errorf("track: %w", err)}
 	}
 	for _, e := range entries {
-		if e.IsDir() || filepath.Ext(e.Name()) != ".csv" || strings.HasPrefix(e.Name(), ".") {
+		name := e.Name()
+		if e.IsDir() || filepath.Ext(name) != ".csv" || name[0] == '.' || strings.HasSuffix(name, acceptedSuffix) {
 			continue
 		}
-		h, wrong := Read(filepath.Join(dir, e.Name()))
+		h, wrong := Read(filepath.Join(dir, name))
 		bad = append(bad, wrong...)
 		if h == nil {
 			continue
@@ -196,13 +210,17 @@ type Machine struct {
 	Driver    string `csv:"driver"`    // of the GPU
 	Clocks    string `csv:"clocks"`    // limits of the clock rates, not the rates at the moment
 	Precision string `csv:"precision"` // fp32, tf32, bf16, bf16x3
+	Name      string // given to it, to tell computers of one model apart; empty: none
 }
 
 // Fingerprint returns a short name of the machine: the first twelve hexadecimal digits of the SHA-256 of its fields,
-// each followed by a zero byte.
+// each followed by a zero byte. The last field is the name, if it has one.
 func (m Machine) Fingerprint() string {
 	var cells []string
 	for cells = range files.CSVRecords([]Machine{m}) { // texts and whole numbers, which are never an error
+	}
+	if m.Name != "" {
+		cells = append(cells, m.Name)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(cells, "\x00") + "\x00"))
 	return hex.EncodeToString(sum[:6])
@@ -211,12 +229,19 @@ func (m Machine) Fingerprint() string {
 // FileName returns the name of the machine's file in a folder of histories. It has device, engine and precision for
 // people, and the fingerprint for the program.
 func (m Machine) FileName() string {
-	return fmt.Sprintf("%s_%s_%s_%s.csv", slug(m.Device), slug(m.Engine), slug(m.Precision), m.Fingerprint())
+	name := fmt.Sprintf("%s_%s_%s_%s.csv", slug(m.Device), slug(m.Engine), slug(m.Precision), m.Fingerprint())
+	if m.Name != "" {
+		name = slug(m.Name) + "_" + name
+	}
+	return name
 }
 
 // String describes the machine in one line.
 func (m Machine) String() string {
 	parts := []string{m.Device, m.Engine, m.Precision, fmt.Sprintf("%d of %d CPUs", m.Threads, m.CPUs)}
+	if m.Name != "" {
+		parts = slices.Insert(parts, 0, m.Name)
+	}
 	// Only what is known is listed; the clocks of many machines are not.
 	for _, more := range []struct{ name, value string }{
 		{"driver", m.Driver},
@@ -291,7 +316,8 @@ func (w *Writer) Check(m Machine) error {
 const halfWritten = ",half-written"
 
 // Append adds a night to the history of a machine. It rewrites the file atomically, so that the file has all rows of
-// the night or none. All earlier lines stay the same, byte for byte, even bad ones. A last line without a line break is
+// the night or none. All earlier rows stay the same, byte for byte, even bad ones; a header of schema 2 becomes the one of
+// schema 3, whose first columns are the same. A last line without a line break is
 // cut off; Append marks and ends it, because the rest of its last number could be taken for a number.
 func (w *Writer) Append(m Machine, n Night) error {
 	old, err := w.old(m)
@@ -301,6 +327,10 @@ func (w *Writer) Append(m Machine, n Night) error {
 	path := w.Path(m)
 	if old == "" {
 		old = header() + "\n"
+	}
+	if first, rows, _ := strings.Cut(old, "\n"); !strings.Contains(first, header()) {
+		end := first[len(strings.TrimRight(first, "\r")):]
+		old = strings.TrimRight(first, "\r") + newColumns + end + "\n" + rows
 	}
 	if !strings.HasSuffix(old, "\n") {
 		old += halfWritten + "\n"
@@ -331,4 +361,23 @@ func (w *Writer) old(m Machine) (string, error) {
 		}
 	}
 	return string(text), nil
+}
+
+// judged is what the rule looks at in a night: the samples of a metric in one unit.
+type judged struct {
+	metric, unit string
+	samples      []float64
+}
+
+// judged returns the samples of all metrics of a night. In a quiet night the wall times of whole rounds are a metric of
+// their own beside their processor times, which do not show a program that makes worse use of its threads.
+func (n Night) judged() (all []judged) {
+	for _, v := range n.Values {
+		x, unit := v.Samples()
+		all = append(all, judged{v.Metric, unit, x})
+		if unit == Loops && n.Quiet() && strings.HasPrefix(v.Metric, "round/") {
+			all = append(all, judged{v.Metric, v.Unit, v.Wall})
+		}
+	}
+	return all
 }

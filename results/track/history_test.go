@@ -167,7 +167,7 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		DefaultRule().Trends(h)
+		DefaultRule().Examine(h)
 		for _, n := range h.Nights {
 			for _, v := range n.Values {
 				x, unit := v.Samples()

@@ -4,35 +4,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"rollcall/results/plot"
 	"rollcall/results/stats"
 )
 
-// Plot draws a chart for each metric: the value of every night in a band from the smallest sample to the upper
-// quartile, the level between shifts, and the first night of every shift.
-func Plot(h *History, trends []Trend) (plot.Figure, error) {
-	var charts []plot.Chart
-	for _, t := range trends {
-		if len(t.Nights) > 0 {
-			charts = append(charts, chart(h, t))
-		}
-	}
-	if len(charts) == 0 {
-		return plot.Figure{},
-			fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough", h.Path)
-	}
-	f := plot.Figure{Title: fmt.Sprintf("%s, %s, %s (%s)",
-		h.Machine.Device, h.Machine.Engine, h.Machine.Precision, h.Machine.Fingerprint())}
-	if len(charts) > 2 {
-		f.PanelHeight = 230
-	}
-	f.Panels = plot.InPairs(charts)
-	return f, nil
-}
-
-// chart draws one metric against the days since the first night.
-func chart(h *History, t Trend) plot.LineChart {
+// chart draws one metric against the days since the first night: the value of every night in a band from the smallest
+// sample to the upper quartile, the level between shifts, and the first night of every shift.
+func chart(h *History, t *Trend) plot.LineChart {
 	begin := h.Nights[0].Time
 	day := func(night int) float64 { return h.Nights[night].Time.Sub(begin).Hours() / 24 }
 	night := plot.Series{Name: "night"}
@@ -44,33 +24,33 @@ func chart(h *History, t Trend) plot.LineChart {
 		lowest, highest = min(lowest, low), max(highest, high)
 	}
 	c := plot.LineChart{
-		Title: t.Metric, XLabel: "days since " + begin.UTC().Format("2006-01-02"), YLabel: t.Unit,
+		Title: t.Metric, XLabel: "days since " + begin.UTC().Format(time.DateOnly), YLabel: t.Unit,
 		Series: []plot.Series{night, levels(t, day)},
 	}
 	// A shift is a vertical line through its first night; the title has the last one.
 	for i, s := range t.Shifts {
 		name := "first slower night"
-		if !s.Slower() {
+		if !s.up {
 			name = "first faster night"
 		}
 		c.Series = append(c.Series, plot.Series{
 			Name: name, X: []float64{day(s.First), day(s.First)}, Y: []float64{lowest, highest},
 		})
 		if i == len(t.Shifts)-1 {
-			c.Title += fmt.Sprintf(": %+.1f %% on %s", 100*s.Change, h.Nights[s.First].Time.UTC().Format("2006-01-02"))
+			c.Title += fmt.Sprintf(": %+.1f %% on %s", 100*s.Change(), h.Nights[s.First].Time.UTC().Format(time.DateOnly))
 		}
 	}
 	return c
 }
 
 // levels returns the median of the nights between two shifts, as a line with gaps at the shifts.
-func levels(t Trend, day func(night int) float64) plot.Series {
+func levels(t *Trend, day func(night int) float64) plot.Series {
 	s := plot.Series{Name: "level (median)"}
 	from := 0
 	for i := range len(t.Shifts) + 1 {
 		to := len(t.Nights)
 		if i < len(t.Shifts) {
-			to = slices.Index(t.Nights, t.Shifts[i].First)
+			to = t.Shifts[i].at
 		}
 		m := stats.Median(t.Values[from:to]).Value
 		s.X = append(s.X, day(t.Nights[from]), day(t.Nights[to-1]), math.NaN())

@@ -69,7 +69,7 @@ func measure(
 		}
 	}
 	h := history(func(night, metric int) float64 { return level[metric][night] })
-	trends := rule.Trends(h) // in the order of the names, as the metrics are
+	_, trends := rule.Examine(h) // in the order of the names, as the metrics are
 	out.nights, out.byMetric = nights, map[string]*hits{}
 	taken, alarms := map[plant]bool{}, map[int]bool{}
 	for m, trend := range trends {
@@ -83,18 +83,18 @@ func measure(
 		for _, s := range trend.Shifts {
 			hit := -1
 			for i, p := range plants {
-				if p.metric == m && s.Confirmed >= p.night && s.Confirmed < p.night+recent && !taken[p] {
+				if p.metric == m && s.Found >= p.night && s.Found < p.night+recent && !taken[p] {
 					hit = i
 				}
 			}
 			if hit < 0 {
-				alarms[s.Confirmed] = true
+				alarms[s.Found] = true
 				continue
 			}
 			p := plants[hit]
 			taken[p] = true
 			own.found++
-			if s.Confirmed-p.night < 3 {
+			if s.Found-p.night < 3 {
 				own.soon++
 			}
 			switch off := s.First - p.night; {
@@ -335,9 +335,10 @@ func wholeNights(
 			return 1
 		})
 		found := map[int]int{} // metrics by the first night of the shift
-		for _, trend := range DefaultRule().Trends(h) {
+		_, trends := DefaultRule().Examine(h)
+		for _, trend := range trends {
 			for _, s := range trend.Shifts {
-				if after := s.Confirmed - firstPlant; after >= 0 && after%every < 3 {
+				if after := s.Found - firstPlant; after >= 0 && after%every < 3 {
 					found[after/every]++
 				}
 			}

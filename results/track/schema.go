@@ -16,7 +16,8 @@ import (
 )
 
 // schema is the version of the file format. Every row has it, so that a program can leave out rows of another version.
-const schema = 2
+// Rows of schema 2 are read too: they end before the columns host and machine.
+const schema, schemaBefore = 3, 2
 
 // row is one line of a file: one metric of one run. docs/tracking.md describes the columns.
 type row struct {
@@ -33,10 +34,15 @@ type row struct {
 	Wall      samples `csv:"wall"`
 	Processor samples `csv:"processor"`
 	Reference samples `csv:"reference"`
+	Host      string  `csv:"host"`
+	Name      string  `csv:"machine"`
 
 	line int
 	when time.Time // Time
 }
+
+// newColumns ends the header of schema 3, and not that of schema 2.
+const newColumns = ",host,machine"
 
 // header1 was the header of schema 1.
 const header1 = "schema,run,time,version,go,clock_mhz,fingerprint,suite,os,cpu,cpus,threads,engine,device,driver," +
@@ -88,7 +94,7 @@ func encode(w io.Writer, m Machine, n Night) error {
 		rows[i] = row{
 			Schema: schema, Run: n.Run, Time: n.Time.UTC().Format(time.RFC3339), Version: n.Version, Go: n.Go,
 			Conditions: n.Conditions, Fingerprint: m.Fingerprint(), Machine: m, Metric: v.Metric, Unit: v.Unit,
-			Wall: v.Wall, Processor: v.Processor, Reference: v.Reference,
+			Wall: v.Wall, Processor: v.Processor, Reference: v.Reference, Host: n.Host, Name: m.Name,
 		}
 	}
 	out := csv.NewWriter(w)
@@ -110,10 +116,11 @@ func encode(w io.Writer, m Machine, n Night) error {
 // mostBad is how many bad lines of a history are named.
 const mostBad = 100
 
-// readRows returns the good rows of a file, and an error for each bad one. It takes every line for one row, so that a
+// readRows returns the good rows of a file, an error for each bad one, and the line of the last of these. It takes every line for one row, so that a
 // bad line cannot spoil the next: after a quote that is not closed, [files.ReadCSVFileLenient] would read on.
-func readRows(in io.Reader, path string) (rows []row, bad []error) {
+func readRows(in io.Reader, path string) (rows []row, bad []error, lastBad int) {
 	complain := func(line int, err error) {
+		lastBad = line
 		bad = append(bad, fmt.Errorf("track: %s: line %d: %w", path, line, err))
 	}
 	lines := bufio.NewReader(files.ShortLines(in))
@@ -129,7 +136,7 @@ func readRows(in io.Reader, path string) (rows []row, bad []error) {
 		}
 		if err != nil { // no history, or a file that cannot be read on
 			complain(n, err)
-			return rows, bad
+			return rows, bad, lastBad
 		}
 		cells := strings.TrimRight(line, "\r\n")
 		if n == 1 || cells == "" {
@@ -141,16 +148,22 @@ func readRows(in io.Reader, path string) (rows []row, bad []error) {
 		case !strings.HasSuffix(line, "\n"):
 			err = errors.New("no line break at its end, want one: it is half written")
 		case strings.HasSuffix(cells, halfWritten):
-		case strings.Trim(version, `"`) != strconv.Itoa(schema):
-			err = fmt.Errorf("column schema: %.40q, want %d", version, schema)
-		default:
-			if r, err = parse(cells); err == nil {
-				err = r.check()
+		case strings.Trim(version, `"`) == strconv.Itoa(schema):
+			r, err = parse(cells)
+		case strings.Trim(version, `"`) == strconv.Itoa(schemaBefore):
+			if r, err = parse(cells + ",,"); err != nil {
+				err = fmt.Errorf("schema %d: %w", schemaBefore, err)
 			}
+		default:
+			err = fmt.Errorf("column schema: %.40q, want %d", version, schema)
+		}
+		if err == nil {
+			r.Machine.Name = r.Name
+			err = r.check()
 		}
 		if err != nil && len(bad) == mostBad {
 			complain(n, fmt.Errorf("more than %d bad lines: the rest is not read", mostBad))
-			return rows, bad
+			return rows, bad, lastBad
 		}
 		if err != nil {
 			complain(n, err)
@@ -159,7 +172,7 @@ func readRows(in io.Reader, path string) (rows []row, bad []error) {
 		r.line = n
 		rows = append(rows, r)
 	}
-	return rows, bad
+	return rows, bad, lastBad
 }
 
 // checkHeader returns an error unless the first line of a file is our header.
@@ -171,12 +184,12 @@ func checkHeader(text string) error {
 	}
 	first = strings.TrimRight(string(plain), "\r")
 	switch first {
-	case header():
+	case header(), strings.TrimSuffix(header(), newColumns):
 		return nil
 	case "":
 		return fmt.Errorf("empty, want the header %s", header())
 	case header1:
-		return errors.New("a history of schema 1, whose nights have no reference, want schema 2: " +
+		return errors.New("a history of schema 1, whose nights have no reference, want schema 3: " +
 			"keep it elsewhere; rollcall track run starts a new one")
 	}
 	names := strings.Split(first, ",")
@@ -239,7 +252,9 @@ func (r *row) check() (err error) {
 
 // night returns the night of the row, without values.
 func (r *row) night() Night {
-	return Night{Run: r.Run, Time: r.when, Version: r.Version, Go: r.Go, Conditions: r.Conditions}
+	return Night{
+		Run: r.Run, Time: r.when, Version: r.Version, Go: r.Go, Host: r.Host, Conditions: r.Conditions, line: r.line,
+	}
 }
 
 func (r *row) value() Measurement {

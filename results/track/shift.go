@@ -2,10 +2,8 @@ package track
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"golang.org/x/perf/benchmath"
 
@@ -19,7 +17,7 @@ type Rule struct {
 	MinEffect float64 // smallest change of the median that counts, as a fraction
 }
 
-// DefaultRule returns the rule whose error rates docs/tracking.md gives.
+// DefaultRule returns the rule whose error rates docs/alarms.md gives.
 func DefaultRule() Rule { return Rule{Level: 0.01, MinEffect: 0.02} }
 
 // The error rates also depend on these constants. The Mann-Whitney test has exact probabilities for up to 50 nights on
@@ -32,18 +30,20 @@ const (
 	recent       = 20 // most nights after a shift that the rule examines
 )
 
+// LeastNights is the number of nights after which a metric is compared for the first time.
+const LeastNights = baseline + confirm
+
 // Shift is a lasting change of one metric.
 type Shift struct {
-	First         int     // the first night of the new speed, in [History.Nights]
-	Confirmed     int     // the night after which the rule found the shift
-	Before, After float64 // median of the nights before First, and from First to Confirmed
-	Change        float64 // After / Before − 1
-	P             float64 // p-value of the rank test, corrected for the number of splits but not of metrics
-	N, K          int     // nights before and after that were compared
-}
+	First int     // the first night of the new speed, in [History.Nights]
+	Found int     // the night after which the rule found the shift
+	P     float64 // p-value of the rank test on that night, corrected for the number of splits but not of metrics
 
-// Slower reports whether the shift is a regression.
-func (s Shift) Slower() bool { return s.Change > 0 }
+	trend *Trend
+	at    int    // First in trend.Values
+	up    bool   // slower
+	ends  *Event // the event whose change this shift takes back; nil: none
+}
 
 // Trend is the history of one metric.
 type Trend struct {
@@ -51,93 +51,73 @@ type Trend struct {
 	Nights       []int       // the nights with enough samples, in [History.Nights]
 	Samples      [][]float64 // of these nights
 	Values       []float64   // likewise
-	Shifts       []Shift
+	Shifts       []*Shift    // in the order of their first nights
 
-	begin int // index in Values of the first night since the last shift
+	logs []float64 // of Values
 }
 
-// Trends goes through a history night by night and finds the shifts of every metric. The result for a night uses only
-// that night and earlier ones, so a report never changes later. Metrics are in the order of their names.
-//
-// After each night, the Mann-Whitney U test compares the last k nights of a metric with up to window nights before
-// them, for k = confirm and then half as many again up to recent. Medians that differ by less than MinEffect are no
-// shift. The p-values are corrected for the several k (Bonferroni, with half of the level for the first k), and the
-// smallest one is the p-value of the metric. The procedure of Benjamini and Hochberg (1995) at Level then decides which
-// metrics of the night have shifted.
-//
-// If only chance changes the speeds of a machine, a night has a false alarm with probability Level at most, whatever
-// the distribution, and whether the metrics are independent or vary together. A shift begins at the split with the
-// smallest p-value (Pettitt 1979). Later tests of the metric ignore the nights before it.
-func (r Rule) Trends(h *History) []Trend {
-	trends := map[string]*Trend{}
-	for night := range h.Nights {
-		var found []candidate
-		tested := 0
-		for _, v := range h.Nights[night].judged() {
-			name := v.metric + " " + v.unit // the same metric in another unit is another metric
-			t := trends[name]
-			if t == nil {
-				t = &Trend{Metric: v.metric, Unit: v.unit}
-				trends[name] = t
-			}
-			if len(v.samples) < LeastSamples {
-				continue
-			}
-			t.Nights, t.Samples = append(t.Nights, night), append(t.Samples, v.samples)
-			t.Values = append(t.Values, nightValue(v.samples))
-			if !t.comparable() {
-				continue
-			}
-			tested++
-			if s, ok := r.split(t); ok {
-				found = append(found, candidate{t, s})
-			}
-		}
-		// The tests of a night come first, because the correction needs the number of metrics.
-		for _, c := range discoveries(found, tested, r.Level) {
-			s := r.locate(c.trend, c.Shift)
-			c.trend.Shifts = append(c.trend.Shifts, s)
-			c.trend.begin = len(c.trend.Values) - s.K
-		}
+// add adds the next night.
+func (t *Trend) add(night int, samples []float64) {
+	v := nightValue(samples)
+	t.Nights, t.Samples = append(t.Nights, night), append(t.Samples, samples)
+	t.Values, t.logs = append(t.Values, v), append(t.logs, math.Log(v))
+}
+
+// begin returns the index of the first night since the last shift.
+func (t *Trend) begin() int {
+	if n := len(t.Shifts); n > 0 {
+		return t.Shifts[n-1].at
 	}
-	var sorted []Trend
-	for _, name := range slices.Sorted(maps.Keys(trends)) {
-		sorted = append(sorted, *trends[name])
+	return 0
+}
+
+// before returns the index of the first night of the level before a shift, and the index after its last night.
+func (t *Trend) before(s *Shift) (from, to int) {
+	if i := slices.Index(t.Shifts, s); i > 0 {
+		from = t.Shifts[i-1].at
 	}
-	return sorted
+	return max(from, s.at-window), s.at
 }
 
-// judged is what the rule looks at in a night: the samples of a metric in one unit.
-type judged struct {
-	metric, unit string
-	samples      []float64
-}
-
-// judged returns the samples of all metrics of a night. In a quiet night the wall times of whole rounds are a metric of
-// their own beside their processor times, which do not show a program that makes worse use of its threads.
-func (n Night) judged() (all []judged) {
-	for _, v := range n.Values {
-		x, unit := v.Samples()
-		all = append(all, judged{v.Metric, unit, x})
-		if unit == Loops && n.Quiet() && strings.HasPrefix(v.Metric, "round/") {
-			all = append(all, judged{v.Metric, v.Unit, v.Wall})
-		}
+// after returns the same for the level after a shift.
+func (t *Trend) after(s *Shift) (from, to int) {
+	to = len(t.Values)
+	if i := slices.Index(t.Shifts, s) + 1; i < len(t.Shifts) {
+		to = t.Shifts[i].at
 	}
-	return all
+	return s.at, to
 }
 
-// comparable reports whether enough nights have passed since the last shift to find another.
-func (t *Trend) comparable() bool { return len(t.Values)-t.begin >= baseline+confirm }
+// Levels returns the medians before and after a shift.
+func (s *Shift) Levels() (before, after float64) {
+	a, b := s.trend.before(s)
+	c, d := s.trend.after(s)
+	return stats.Median(s.trend.Values[a:b]).Value, stats.Median(s.trend.Values[c:d]).Value
+}
+
+// Change returns the change of the median as a fraction; above 0 is slower.
+func (s *Shift) Change() float64 {
+	before, after := s.Levels()
+	return after/before - 1
+}
+
+// comparable reports whether there are enough nights to find a shift: at least confirm since the last shift, before and
+// after a new one, and so many in all as the first comparison needs.
+func (t *Trend) comparable() bool {
+	n := len(t.Values)
+	return n >= LeastNights && n-t.begin() >= min(n, 2*confirm)
+}
 
 // candidate is a possible shift of one metric, before the correction for the number of metrics.
 type candidate struct {
 	trend *Trend
-	Shift
+	up    bool
+	p     float64 // corrected for the number of splits
 }
 
-// split returns the split of the last nights with the smallest corrected p-value; ok is false if there is none.
-func (r Rule) split(t *Trend) (best Shift, ok bool) {
-	best.P = 1
+// split returns the candidate of the last nights with the smallest corrected p-value; ok is false if there is none.
+func (r Rule) split(t *Trend) (best candidate, ok bool) {
+	best.p = 1
 	lengths := ends()
 	for i, k := range lengths {
 		// The shortest length gets half of the level, as it finds a shift early; the other lengths share the rest.
@@ -145,9 +125,9 @@ func (r Rule) split(t *Trend) (best Shift, ok bool) {
 		if i > 0 {
 			share /= float64(len(lengths) - 1)
 		}
-		s, found := r.compare(t, k)
-		if s.P /= share; found && s.P < best.P {
-			best, ok = s, true
+		up, p, found := r.compare(t, k)
+		if p /= share; found && p < best.p {
+			best, ok = candidate{t, up, p}, true
 		}
 	}
 	return best, ok
@@ -163,45 +143,85 @@ func ends() (k []int) {
 
 // compare tests the last k nights of a metric against the nights before them. ok is false if there are too few nights
 // before them, or if their medians differ too little.
-func (r Rule) compare(t *Trend, k int) (s Shift, ok bool) {
-	end := len(t.Values)
-	if end-k-t.begin < baseline {
-		return s, false
+func (r Rule) compare(t *Trend, k int) (up bool, p float64, ok bool) {
+	split := len(t.Values) - k
+	if split-t.begin() < min(confirm, split) || split < baseline {
+		return false, 1, false
 	}
-	before, after := t.Values[max(t.begin, end-k-window):end-k], t.Values[end-k:]
+	before, after := t.reference(split, 0), t.logs[split:]
 	if leastP(len(before), k) > r.Level { // so few nights cannot show a shift
-		return s, false
+		return false, 1, false
 	}
-	b, a := stats.Median(before).Value, stats.Median(after).Value
-	change := a/b - 1
-	if math.Abs(change) < r.MinEffect {
-		return s, false
+	change := stats.Median(after).Value - stats.Median(before).Value
+	if math.Abs(math.Expm1(change)) < r.MinEffect {
+		return false, 1, false
 	}
-	return Shift{
-		First: t.Nights[end-k], Confirmed: t.Nights[end-1],
-		Before: b, After: a, Change: change, P: rankP(before, after), N: len(before), K: k,
-	}, true
-}
-
-// locate returns a shift with its most likely first night: the split of the last recent nights with the smallest
-// p-value of the same test (Pettitt 1979), for any number of nights and without corrections.
-func (r Rule) locate(t *Trend, s Shift) Shift {
-	first := Shift{P: math.Inf(1)}
-	for k := confirm; k <= recent; k++ {
-		if at, ok := r.compare(t, k); ok && at.P < first.P && at.Slower() == s.Slower() {
-			first = at
+	up = change > 0
+	if t.begin() > 0 {
+		errors := float64(doubt)
+		if !up {
+			errors = -doubt
+		}
+		before = t.reference(split, errors)
+		if stats.Median(after).Value > stats.Median(before).Value != up {
+			return false, 1, false
 		}
 	}
-	first.P = s.P
-	return first
+	return up, rankP(before, after), true
+}
+
+// doubt is by how many standard errors of its level an earlier night is moved against a shift.
+const doubt = 2
+
+// reference returns the logarithms of the nights before a split, at most window, as if all had the level since the last
+// shift: earlier nights are moved by the difference of the levels. That difference is known from a few nights only;
+// errors says by how many of its standard errors the earlier nights are moved up in addition.
+func (t *Trend) reference(split int, errors float64) []float64 {
+	from := max(0, split-window)
+	all := slices.Clone(t.logs[from:split])
+	cuts := []int{from}
+	for _, s := range t.Shifts {
+		if s.at > from && s.at < split {
+			cuts = append(cuts, s.at)
+		}
+	}
+	if len(cuts) == 1 {
+		return all
+	}
+	cuts = append(cuts, split)
+	// The deviation of nights from their level, over all levels.
+	var squares float64
+	levels := make([]float64, len(cuts)-1)
+	for i := range levels {
+		part := t.logs[cuts[i]:cuts[i+1]]
+		levels[i] = stats.Mean(part).Value
+		squares += squaresAround(part, levels[i])
+	}
+	deviation := math.Sqrt(squares / float64(max(1, len(all)-len(levels))))
+	last := len(levels) - 1
+	n := float64(split - cuts[last])
+	for i := range last {
+		err := deviation * math.Sqrt(1/n+1/float64(cuts[i+1]-cuts[i]))
+		for j := cuts[i]; j < cuts[i+1]; j++ {
+			all[j-from] += levels[last] - levels[i] + errors*err
+		}
+	}
+	return all
+}
+
+func squaresAround(x []float64, level float64) (sum float64) {
+	for _, v := range x {
+		sum += (v - level) * (v - level)
+	}
+	return sum
 }
 
 // discoveries returns the shifts of one night that count, if that many metrics were tested (Benjamini and Hochberg
 // 1995): the i candidates with the smallest p-values, for the largest i with p(i) ≤ level·i/tested.
 func discoveries(found []candidate, tested int, level float64) []candidate {
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.P, b.P) })
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.p, b.p) })
 	for n := len(found); n > 0; n-- {
-		if found[n-1].P <= level*float64(n)/float64(tested) {
+		if found[n-1].p <= level*float64(n)/float64(tested) {
 			return found[:n]
 		}
 	}

@@ -1,0 +1,415 @@
+package track
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"rollcall/results/stats"
+)
+
+// Event is one cause of shifts: all metrics that shifted on the same night.
+type Event struct {
+	ID     string   // of six hexadecimal digits; it stays when later nights move First
+	First  int      // the first night of the new speeds, in [History.Nights]
+	Found  int      // the night after which the rule found the first of the shifts
+	Shifts []*Shift // slower ones first, larger ones first
+	Fixed  int      // the first night on which all slower metrics were back, if Closed
+
+	Closed  bool // it is fixed
+	settled bool // First no longer moves
+}
+
+// settle is how many nights an event has when its first night is taken as known. Until then it moves with the data.
+const settle = 6
+
+// Slower reports whether the event has a slower metric. Events without one are improvements, which are never open.
+func (e *Event) Slower() bool { return len(e.slower()) > 0 }
+
+func (e *Event) slower() (all []*Shift) {
+	for _, s := range e.Shifts {
+		if s.up {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Examine goes through a history night by night, finds the shifts of all metrics, and the events that they are of. For
+// a night it uses only that night and earlier ones. Trends are in the order of the names of their metrics, events in
+// the order of their first nights.
+//
+// After each night, the Mann-Whitney U test compares the last k nights of a metric with up to window nights before
+// them, for k = confirm and then half as many again up to recent. Medians that differ by less than MinEffect are no
+// shift. The p-values are corrected for the several k (Bonferroni, with half of the level for the first k), and the
+// smallest one is the p-value of the metric. The procedure of Benjamini and Hochberg (1995) at Level then decides which
+// metrics of the night have shifted: once for the times, and once for everything that is counted.
+//
+// If only chance changes the speeds of a machine, a night has a false alarm with probability Level at most in its
+// times, whatever the distribution, and whether the metrics are independent or vary together.
+//
+// The shifts then vote for a first night, see [examination.place]. An event ends as [examination.fix] says.
+func (r Rule) Examine(h *History) ([]*Event, []*Trend) {
+	x := examination{rule: r, history: h, trends: map[string]*Trend{}}
+	for night := range h.Nights {
+		x.add(night)
+	}
+	var trends []*Trend
+	for _, name := range slices.Sorted(maps.Keys(x.trends)) {
+		trends = append(trends, x.trends[name])
+	}
+	for _, e := range x.events {
+		slices.SortStableFunc(e.Shifts, func(a, b *Shift) int { return cmp.Compare(b.Change(), a.Change()) })
+	}
+	slices.SortStableFunc(x.events, func(a, b *Event) int { return cmp.Compare(a.First, b.First) })
+	return x.events, trends
+}
+
+type examination struct {
+	rule    Rule
+	history *History
+	trends  map[string]*Trend
+	events  []*Event // in the order in which they were found
+}
+
+// add examines the next night.
+func (x *examination) add(night int) {
+	found, tested := map[bool][]candidate{}, map[bool]int{} // times, and what is counted
+	for _, v := range x.history.Nights[night].judged() {
+		name := v.metric + " " + v.unit // the same metric in another unit is another metric
+		t := x.trends[name]
+		if t == nil {
+			t = &Trend{Metric: v.metric, Unit: v.unit}
+			x.trends[name] = t
+		}
+		if len(v.samples) < LeastSamples {
+			continue
+		}
+		t.add(night, v.samples)
+		if !t.comparable() {
+			continue
+		}
+		tested[counted(v.unit)]++
+		if c, ok := x.rule.split(t); ok {
+			found[counted(v.unit)] = append(found[counted(v.unit)], c)
+		}
+	}
+	// The tests of a night come first, because the correction needs the number of metrics.
+	var shifts []*Shift
+	for _, kind := range []bool{false, true} {
+		for _, c := range discoveries(found[kind], tested[kind], x.rule.Level) {
+			s := &Shift{Found: night, P: c.p, trend: c.trend, at: len(c.trend.Values) - confirm, up: c.up}
+			c.trend.Shifts = append(c.trend.Shifts, s)
+			shifts = append(shifts, s)
+		}
+	}
+	x.place(night, shifts)
+	x.fix(night)
+}
+
+// counted reports whether a unit is of something that is counted. Everything else is a time.
+func counted(unit string) bool { return slices.Contains([]string{"count", "registers", "instructions"}, unit) }
+
+// vote is how well a shift agrees with each night being its first one: the logarithm of the likelihood of its metric's
+// nights, normal around one level before it and another from it on, each with the mean that fits best (least squares).
+type vote struct {
+	lo int       // the first night that may be the first one, in [History.Nights]
+	ll []float64 // of nights from lo on
+}
+
+// at returns the vote for a night.
+func (v vote) at(night int) float64 {
+	if i := night - v.lo; i >= 0 && i < len(v.ll) {
+		return v.ll[i]
+	}
+	return math.Inf(-1)
+}
+
+// best returns the night with the most votes; of equal ones the last, since a metric that was not measured on some
+// nights agrees with all of them.
+func (v vote) best() (night int, ll float64) {
+	ll = math.Inf(-1)
+	for i, x := range v.ll {
+		if x >= ll {
+			night, ll = v.lo+i, x
+		}
+	}
+	return night, ll
+}
+
+// plus returns the votes of both for the nights that either allows.
+func (v vote) plus(w vote) vote {
+	lo, hi := max(v.lo, w.lo), min(v.lo+len(v.ll), w.lo+len(w.ll))
+	sum := vote{lo: lo}
+	for n := lo; n < hi; n++ {
+		sum.ll = append(sum.ll, v.at(n)+w.at(n))
+	}
+	return sum
+}
+
+// leastDeviation is the smallest deviation of nights that a vote assumes. Counts may not vary at all.
+const leastDeviation = 1e-4
+
+// votes returns a metric's votes for a cut of its values from..to into two levels, of which the first has least nights
+// and the second one at least. The nights are those from lo to hi.
+func (t *Trend) votes(from, to, least, lo, hi int) vote {
+	x := t.logs[from:to]
+	n := len(x)
+	sums, squares := make([]float64, n+1), make([]float64, n+1)
+	for i, v := range x {
+		v -= x[0] // smaller numbers lose fewer digits
+		sums[i+1], squares[i+1] = sums[i]+v, squares[i]+v*v
+	}
+	around := func(a, b int) float64 { // Σ (x − mean)² of a..b
+		s := sums[b] - sums[a]
+		return squares[b] - squares[a] - s*s/float64(b-a)
+	}
+	out := vote{lo: lo}
+	for night := lo; night <= hi; night++ {
+		cut, _ := slices.BinarySearch(t.Nights[from:to], night)
+		if cut < least || cut >= n {
+			out.ll = append(out.ll, math.Inf(-1))
+			continue
+		}
+		variance := max((around(0, cut)+around(cut, n))/float64(n), leastDeviation*leastDeviation)
+		out.ll = append(out.ll, -float64(n)/2*math.Log(variance))
+	}
+	return out
+}
+
+// votes returns the votes of a shift's metric, for nights up to the one that found it.
+func (s *Shift) votes() vote {
+	from, _ := s.trend.before(s)
+	_, to := s.trend.after(s)
+	found, _ := slices.BinarySearch(s.trend.Nights, s.Found)
+	lo := s.trend.Nights[max(from+1, found-recent)]
+	return s.trend.votes(from, to, min(confirm, s.at-from), lo, s.Found)
+}
+
+// apart is how much less likely two shifts must be with one first night than each with its own, as a logarithm, to be of
+// two events.
+const apart = 4
+
+// place gives the shifts that a night has found, and those whose events are not settled, their events and first nights.
+// Shifts agree if one first night is nearly as likely for all as each has its own, and shifts that agree are one event:
+// its first night has the most votes. The strongest shift begins.
+func (x *examination) place(night int, found []*Shift) {
+	live := slices.Clone(found)
+	var settled []*Event
+	for _, e := range x.events {
+		if !e.settled {
+			live = append(live, e.Shifts...)
+			continue
+		}
+		settled = append(settled, e)
+		old := func(s *Shift) bool { return s == e.Shifts[0] || e.Closed || night-s.Found >= settle }
+		for _, s := range e.Shifts {
+			if !old(s) {
+				live = append(live, s)
+			}
+		}
+		e.Shifts = slices.DeleteFunc(e.Shifts, func(s *Shift) bool { return !old(s) })
+	}
+	for _, t := range x.trends { // those that end events are of none
+		for _, s := range t.Shifts {
+			if s.ends != nil && !s.ends.Closed && night-s.First < settle {
+				live = append(live, s)
+			}
+		}
+	}
+	if len(live) == 0 {
+		return
+	}
+	type group struct {
+		shifts []*Shift
+		votes  vote
+		event  *Event // settled; nil: none
+	}
+	var groups []*group
+	for _, e := range settled {
+		groups = append(groups, &group{event: e})
+	}
+	votes := map[*Shift]vote{}
+	for _, s := range live {
+		votes[s] = s.votes()
+	}
+	order := func(a, b *Shift) int { // the same on every machine
+		return cmp.Or(cmp.Compare(a.Found, b.Found), cmp.Compare(a.P, b.P), strings.Compare(a.name(), b.name()))
+	}
+	slices.SortFunc(live, order)
+	for _, s := range live {
+		own := votes[s]
+		_, most := own.best()
+		var to *group
+		least := float64(apart)
+		for _, g := range groups {
+			var loss float64
+			if g.event != nil {
+				loss = most - own.at(g.event.First)
+			} else {
+				_, before := g.votes.best()
+				_, both := g.votes.plus(own).best()
+				loss = before + most - both
+			}
+			if loss < least {
+				to, least = g, loss
+			}
+		}
+		if to == nil {
+			to = &group{votes: own}
+			groups = append(groups, to)
+		} else if to.event == nil {
+			to.votes = to.votes.plus(own)
+		}
+		to.shifts = append(to.shifts, s)
+	}
+	x.events = settled
+	for _, g := range groups {
+		first := 0
+		if g.event != nil {
+			first = g.event.First
+		} else {
+			first, _ = g.votes.best()
+		}
+		for _, s := range g.shifts {
+			s.First = first
+			s.at, _ = slices.BinarySearch(s.trend.Nights, first)
+		}
+		var of []*Shift
+		for _, s := range g.shifts {
+			if s.ends = x.ended(s); s.ends == nil {
+				of = append(of, s)
+			}
+		}
+		if g.event != nil {
+			g.event.Shifts = append(g.event.Shifts, of...)
+			continue
+		}
+		if len(of) == 0 {
+			continue
+		}
+		e := &Event{ID: x.id(of[0]), First: first, Found: of[0].Found, Shifts: of}
+		e.settled = night-first+1 >= settle
+		x.events = append(x.events, e)
+	}
+	slices.SortStableFunc(x.events, func(a, b *Event) int { return cmp.Compare(a.Found, b.Found) })
+}
+
+func (s *Shift) name() string { return s.trend.Metric + " " + s.trend.Unit }
+
+// id returns the name of an event by the shift that was found first.
+func (x *examination) id(s *Shift) string {
+	sum := sha256.Sum256([]byte(strings.Join(
+		[]string{x.history.Machine.Fingerprint(), x.history.Nights[s.Found].Run, s.name()}, "\x00")))
+	return hex.EncodeToString(sum[:3])
+}
+
+// ended returns the open event of a shift's metric whose change the shift takes back; nil if there is none.
+func (x *examination) ended(s *Shift) *Event {
+	if s.up {
+		return nil
+	}
+	a, b := s.trend.after(s)
+	for _, e := range x.events {
+		for _, o := range e.slower() {
+			if !e.Closed && o.trend == s.trend && o.at < s.at && o.back(a, b, x.rule.MinEffect) {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// back reports whether the mean of the nights a..b is within the least effect of the level before a shift, or below.
+func (s *Shift) back(a, b int, least float64) bool {
+	return stats.Mean(s.trend.logs[a:b]).Value <= s.level()+math.Log1p(least)
+}
+
+// level returns the mean of the logarithms before a shift.
+func (s *Shift) level() float64 {
+	from, to := s.trend.before(s)
+	return stats.Mean(s.trend.logs[from:to]).Value
+}
+
+// fix closes the open events whose slower metrics are all back. A metric is back if
+//   - it has shifted since, and its level since then is within the least effect of the level before the event, or
+//   - so is its level since some night, of three or more, and these nights are not those of the event's level: by the
+//     rank test at a tenth of the rule's level, and by ten times the error of the two levels' difference, or
+//   - so is its level in the last 20 nights, whatever the nights before.
+//
+// As many nights as it takes: no event closes while its level is up.
+func (x *examination) fix(night int) {
+	for _, e := range x.events {
+		shifts := e.slower()
+		if e.Closed || len(shifts) == 0 {
+			continue
+		}
+		since, all := e.First, true
+		var joint vote
+		var pending []*Shift
+		for _, s := range shifts {
+			t := s.trend
+			n := len(t.Values)
+			if t.Nights[n-1] != night { // what is not measured is not known to be back
+				all = false
+				break
+			}
+			if last := t.Shifts[len(t.Shifts)-1]; last != s && s.back(last.at, n, x.rule.MinEffect) {
+				since = max(since, last.First)
+				continue
+			}
+			from := t.begin()
+			v := t.votes(from, n, 1, t.Nights[from], t.Nights[n-confirm])
+			first, _ := v.best()
+			cut, _ := slices.BinarySearch(t.Nights, first)
+			half := math.Expm1((stats.Mean(t.logs[from:max(cut, from+1)]).Value - s.level()) / 2)
+			if cut > from && n-cut >= confirm && s.back(cut, n, min(x.rule.MinEffect, half)) && x.dropped(t, cut) {
+				if joint.ll == nil {
+					joint = v
+				} else {
+					joint = joint.plus(v)
+				}
+				pending = append(pending, s)
+				continue
+			}
+			if n-from > recent && s.back(from, n, x.rule.MinEffect) {
+				since = max(since, t.Nights[from])
+				continue
+			}
+			all = false
+			break
+		}
+		if !all {
+			continue
+		}
+		if len(pending) > 0 {
+			first, ll := joint.best()
+			for _, s := range pending {
+				t := s.trend
+				own := first
+				if math.IsInf(ll, -1) { // the metrics came back on nights far apart
+					from := t.begin()
+					own, _ = t.votes(from, len(t.Values), 1, t.Nights[from], t.Nights[len(t.Values)-confirm]).best()
+				}
+				at, _ := slices.BinarySearch(t.Nights, own)
+				t.Shifts = append(t.Shifts, &Shift{First: own, Found: night, P: 0, trend: t, at: at, ends: e})
+				since = max(since, own)
+			}
+		}
+		e.Fixed, e.Closed, e.settled = since, true, true
+	}
+}
+
+// dropped reports whether the nights from a cut on are below those since the last shift.
+func (x *examination) dropped(t *Trend, cut int) bool {
+	after := t.logs[cut:]
+	before := t.reference(cut, -doubt)
+	if stats.Median(after).Value >= stats.Median(before).Value {
+		return false
+	}
+	return rankP(before, after) <= x.rule.Level/100
+}
