@@ -58,7 +58,7 @@ func statusOf(err error) int {
 
 func trackNight(ctx context.Context, dir string, bench nightBench) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
-	flags := trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}
+	flags := trackFlags{history: dir, rule: track.DefaultRule(), nights: 30, format: "text"}
 	err = (&app{stdout: &out, stderr: &log}).trackRun(ctx, flags, bench)
 	return out.String(), log.String(), err
 }
@@ -77,6 +77,7 @@ func TestTrackRunStatus(t *testing.T) {
 		{"as ever", 0, 100.5, nil, StatusOK, 41, "no regression"},
 		{"the third slow night", 2, 106, nil, StatusFailure, 41, "round/cifar10 +5."},
 		{"the second slow night", 1, 106, nil, StatusOK, 41, "no regression"},
+		{"the fourth slow night", 3, 106, nil, StatusFailure, 41, "4 nights"},
 		{"faster", 2, 94, nil, StatusOK, 41, "no regression"},
 		{"the engine fails", 2, 106, errors.New("gpu: out of memory"), StatusUsage, 40, "gpu: out of memory"},
 		{"interrupted", 2, 106, context.Canceled, StatusInterrupted, 40, "canceled"},
@@ -137,16 +138,17 @@ func TestTrackWebhook(t *testing.T) {
 			dir := t.TempDir()
 			resultstest.Nights(t, dir, fakeMachine, 40, 2, 1.05)
 			stdout, stderr, err := trackNight(t.Context(), dir, &fakeBench{machine: fakeMachine, ms: 106})
-			if statusOf(err) != StatusFailure || !strings.Contains(stdout, "SLOWER") {
+			if statusOf(err) != StatusFailure || !strings.Contains(stdout, "OPEN since 2026-02-08") {
 				t.Errorf("verdict: got %v and\n%s\nwant a regression", err, stdout)
 			}
 			all := stdout + stderr + err.Error()
 			if test.want != "" && !strings.Contains(stderr, test.want) {
 				t.Errorf("log: got %q, want %q", stderr, test.want)
 			}
-			if test.want == "" && (kind != "application/json" || len(got.Regressions) != 1 ||
-				got.Regressions[0].Metric != "round/cifar10" || !strings.Contains(got.Text, "1 regression")) {
-				t.Errorf("posted: got %s %+v, want JSON with one regression", kind, got)
+			if test.want == "" && (kind != "application/json" || len(got.Events) != 1 ||
+				got.Events[0].Metrics[0].Metric != "round/cifar10" || !strings.Contains(got.Text, "OPEN since 2026-02-08") ||
+				!strings.Contains(got.Text, "3 nights")) {
+				t.Errorf("posted: got %s %+v, want JSON with one open event, its state and its age", kind, got)
 			}
 			if strings.Contains(all, "secret") || strings.Contains(all, "127.0.0.1") {
 				t.Errorf("the address was logged:\n%s", all)

@@ -245,7 +245,7 @@ func TestIrregularFiles(t *testing.T) {
 			!strings.Contains(o.stderr, "want a file") {
 			t.Errorf("%s: status %d, %q, want that --trace is no file", kind, o.status, o.stderr)
 		}
-		o = rollcall(t, "track", "compare", "--history", dir)
+		o = rollcall(t, "track", "status", "--history", dir)
 		if o.status == statusOK || kind != "a folder" && !strings.Contains(o.stderr, "history.csv: ") {
 			t.Errorf("%s: status %d, %q, want an error that names it", kind, o.status, o.stderr)
 		}

@@ -154,7 +154,7 @@ func TestHugeFiles(t *testing.T) {
 		filepath.Join("sweep", results.SummaryFile): {page},
 		results.BenchFile:                           {page, merge},
 		filepath.Join("fedawe-f6", "fedawe-f6.csv"): {page},
-		filepath.Join("history", "x.csv"):           {"track compare --history OUT/history"},
+		filepath.Join("history", "x.csv"):           {"track status --history OUT/history"},
 		"trace.csv":                                 {trace},
 		"rates.csv":                                 {"run --data leaf --rates OUT/rates.csv --out OUT-run"},
 		"init.safetensors":                          {"run --data leaf --init-from OUT/init.safetensors --out OUT-run"},

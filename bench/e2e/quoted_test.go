@@ -190,7 +190,7 @@ func TestHostileNamesInMessages(t *testing.T) {
 		"run in there":       smallRun(odd),
 		"page":               {"report", odd, "--to", filepath.Join(odd, "page")},
 		"availability":       {"availability", "--kind", "sine", "--rounds", "2", "--csv", filepath.Join(odd, "a.csv")},
-		"history":            {"track", "compare", "--history", odd},
+		"history":            {"track", "status", "--history", odd},
 		"card":               smallRun(top, "--device", "cuda:"+hostile),
 	} {
 		o := rollcall(t, line...)

@@ -187,18 +187,72 @@ func (s *Shift) votes() vote {
 	_, to := s.trend.after(s)
 	found, _ := slices.BinarySearch(s.trend.Nights, s.Found)
 	lo := s.trend.Nights[max(from+1, found-recent)]
-	return s.trend.votes(from, to, min(confirm, s.at-from), lo, s.Found)
+	return s.trend.votes(from, to, 1, lo, s.Found)
 }
 
 // apart is how much less likely two shifts must be with one first night than each with its own, as a logarithm, to be of
 // two events.
 const apart = 4
 
-// place gives the shifts that a night has found, and those whose events are not settled, their events and first nights.
-// Shifts agree if one first night is nearly as likely for all as each has its own, and shifts that agree are one event:
-// its first night has the most votes. The strongest shift begins.
+// group is shifts with one first night.
+type group struct {
+	shifts []*Shift
+	votes  vote
+	event  *Event // whose first night is known; nil: none
+}
+
+// loss returns how much less likely a shift and the group are with one first night than each with its own.
+func (g *group) loss(own vote) float64 {
+	_, most := own.best()
+	if g.event != nil {
+		return most - own.at(g.event.First)
+	}
+	_, before := g.votes.best()
+	_, both := g.votes.plus(own).best()
+	return before + most - both
+}
+
+// place gives the shifts that a night has found, and young ones, their events and first nights. Shifts agree if one
+// first night is nearly as likely for all as each has its own. Shifts that agree are one event, and its first night is
+// the one with the most votes. The shift that was found first, and with the smallest p-value, begins.
 func (x *examination) place(night int, found []*Shift) {
-	live := slices.Clone(found)
+	live := append(x.young(night), found...)
+	if len(live) == 0 {
+		return
+	}
+	slices.SortFunc(live, func(a, b *Shift) int {
+		return cmp.Or(cmp.Compare(a.Found, b.Found), cmp.Compare(a.P, b.P), strings.Compare(a.name(), b.name()))
+	})
+	var groups []*group
+	for _, e := range x.events { // young has left those that are settled
+		groups = append(groups, &group{event: e})
+	}
+	for _, s := range live {
+		own := s.votes()
+		var to *group
+		least := float64(apart)
+		for _, g := range groups {
+			if loss := g.loss(own); loss < least {
+				to, least = g, loss
+			}
+		}
+		switch {
+		case to == nil:
+			to = &group{votes: own}
+			groups = append(groups, to)
+		case to.event == nil:
+			to.votes = to.votes.plus(own)
+		}
+		to.shifts = append(to.shifts, s)
+	}
+	for _, g := range groups {
+		x.settle(night, g)
+	}
+	slices.SortStableFunc(x.events, func(a, b *Event) int { return cmp.Compare(a.Found, b.Found) })
+}
+
+// young takes the shifts that may still change their events out of these, and removes events that are not settled.
+func (x *examination) young(night int) (live []*Shift) {
 	var settled []*Event
 	for _, e := range x.events {
 		if !e.settled {
@@ -206,117 +260,62 @@ func (x *examination) place(night int, found []*Shift) {
 			continue
 		}
 		settled = append(settled, e)
-		old := func(s *Shift) bool { return s == e.Shifts[0] || e.Closed || night-s.Found >= settle }
-		for _, s := range e.Shifts {
-			if !old(s) {
+		var old []*Shift
+		for i, s := range e.Shifts {
+			if i == 0 || e.Closed || night-s.Found >= settle { // the first one gave the event its name
+				old = append(old, s)
+			} else {
 				live = append(live, s)
 			}
 		}
-		e.Shifts = slices.DeleteFunc(e.Shifts, func(s *Shift) bool { return !old(s) })
+		e.Shifts = old
 	}
-	for _, t := range x.trends { // those that end events are of none
+	x.events = settled
+	for _, t := range x.trends { // those that end an event are of none
 		for _, s := range t.Shifts {
 			if s.ends != nil && !s.ends.Closed && night-s.First < settle {
 				live = append(live, s)
 			}
 		}
 	}
-	if len(live) == 0 {
-		return
+	return live
+}
+
+// settle puts the shifts of a group on its first night, and makes an event of those that end none.
+func (x *examination) settle(night int, g *group) {
+	first, _ := g.votes.best()
+	if g.event != nil {
+		first = g.event.First
 	}
-	type group struct {
-		shifts []*Shift
-		votes  vote
-		event  *Event // settled; nil: none
+	var of []*Shift
+	for _, s := range g.shifts {
+		s.First = first
+		s.at, _ = slices.BinarySearch(s.trend.Nights, first)
+		if s.ends = x.ended(s); s.ends == nil {
+			of = append(of, s)
+		}
 	}
-	var groups []*group
-	for _, e := range settled {
-		groups = append(groups, &group{event: e})
+	switch {
+	case g.event != nil:
+		g.event.Shifts = append(g.event.Shifts, of...)
+	case len(of) > 0:
+		sum := sha256.Sum256([]byte(strings.Join(
+			[]string{x.history.Machine.Fingerprint(), x.history.Nights[of[0].Found].Run, of[0].name()}, "\x00")))
+		x.events = append(x.events, &Event{
+			ID: hex.EncodeToString(sum[:3]), First: first, Found: of[0].Found, Shifts: of,
+			settled: night-first+1 >= settle,
+		})
 	}
-	votes := map[*Shift]vote{}
-	for _, s := range live {
-		votes[s] = s.votes()
-	}
-	order := func(a, b *Shift) int { // the same on every machine
-		return cmp.Or(cmp.Compare(a.Found, b.Found), cmp.Compare(a.P, b.P), strings.Compare(a.name(), b.name()))
-	}
-	slices.SortFunc(live, order)
-	for _, s := range live {
-		own := votes[s]
-		_, most := own.best()
-		var to *group
-		least := float64(apart)
-		for _, g := range groups {
-			var loss float64
-			if g.event != nil {
-				loss = most - own.at(g.event.First)
-			} else {
-				_, before := g.votes.best()
-				_, both := g.votes.plus(own).best()
-				loss = before + most - both
-			}
-			if loss < least {
-				to, least = g, loss
-			}
-		}
-		if to == nil {
-			to = &group{votes: own}
-			groups = append(groups, to)
-		} else if to.event == nil {
-			to.votes = to.votes.plus(own)
-		}
-		to.shifts = append(to.shifts, s)
-	}
-	x.events = settled
-	for _, g := range groups {
-		first := 0
-		if g.event != nil {
-			first = g.event.First
-		} else {
-			first, _ = g.votes.best()
-		}
-		for _, s := range g.shifts {
-			s.First = first
-			s.at, _ = slices.BinarySearch(s.trend.Nights, first)
-		}
-		var of []*Shift
-		for _, s := range g.shifts {
-			if s.ends = x.ended(s); s.ends == nil {
-				of = append(of, s)
-			}
-		}
-		if g.event != nil {
-			g.event.Shifts = append(g.event.Shifts, of...)
-			continue
-		}
-		if len(of) == 0 {
-			continue
-		}
-		e := &Event{ID: x.id(of[0]), First: first, Found: of[0].Found, Shifts: of}
-		e.settled = night-first+1 >= settle
-		x.events = append(x.events, e)
-	}
-	slices.SortStableFunc(x.events, func(a, b *Event) int { return cmp.Compare(a.Found, b.Found) })
 }
 
 func (s *Shift) name() string { return s.trend.Metric + " " + s.trend.Unit }
 
-// id returns the name of an event by the shift that was found first.
-func (x *examination) id(s *Shift) string {
-	sum := sha256.Sum256([]byte(strings.Join(
-		[]string{x.history.Machine.Fingerprint(), x.history.Nights[s.Found].Run, s.name()}, "\x00")))
-	return hex.EncodeToString(sum[:3])
-}
-
 // ended returns the open event of a shift's metric whose change the shift takes back; nil if there is none.
 func (x *examination) ended(s *Shift) *Event {
-	if s.up {
-		return nil
-	}
 	a, b := s.trend.after(s)
 	for _, e := range x.events {
 		for _, o := range e.slower() {
-			if !e.Closed && o.trend == s.trend && o.at < s.at && o.back(a, b, x.rule.MinEffect) {
+			if !s.up && !e.Closed && o.trend == s.trend && o.at < s.at && o.back(a, b, x.rule.MinEffect) {
 				return e
 			}
 		}
@@ -335,81 +334,86 @@ func (s *Shift) level() float64 {
 	return stats.Mean(s.trend.logs[from:to]).Value
 }
 
-// fix closes the open events whose slower metrics are all back. A metric is back if
-//   - it has shifted since, and its level since then is within the least effect of the level before the event, or
-//   - so is its level since some night, of three or more, and these nights are not those of the event's level: by the
-//     rank test at a tenth of the rule's level, and by ten times the error of the two levels' difference, or
-//   - so is its level in the last 20 nights, whatever the nights before.
-//
-// As many nights as it takes: no event closes while its level is up.
+// fix closes the open events whose slower metrics are all [examination.returned]. The first night after the event has
+// the most votes of the metrics that have no shift at their return yet.
 func (x *examination) fix(night int) {
 	for _, e := range x.events {
-		shifts := e.slower()
-		if e.Closed || len(shifts) == 0 {
-			continue
+		if !e.Closed && e.Slower() {
+			x.fixEvent(night, e)
 		}
-		since, all := e.First, true
-		var joint vote
-		var pending []*Shift
-		for _, s := range shifts {
-			t := s.trend
-			n := len(t.Values)
-			if t.Nights[n-1] != night { // what is not measured is not known to be back
-				all = false
-				break
-			}
-			if last := t.Shifts[len(t.Shifts)-1]; last != s && s.back(last.at, n, x.rule.MinEffect) {
-				since = max(since, last.First)
-				continue
-			}
-			from := t.begin()
-			v := t.votes(from, n, 1, t.Nights[from], t.Nights[n-confirm])
-			first, _ := v.best()
-			cut, _ := slices.BinarySearch(t.Nights, first)
-			half := math.Expm1((stats.Mean(t.logs[from:max(cut, from+1)]).Value - s.level()) / 2)
-			if cut > from && n-cut >= confirm && s.back(cut, n, min(x.rule.MinEffect, half)) && x.dropped(t, cut) {
-				if joint.ll == nil {
-					joint = v
-				} else {
-					joint = joint.plus(v)
-				}
-				pending = append(pending, s)
-				continue
-			}
-			if n-from > recent && s.back(from, n, x.rule.MinEffect) {
-				since = max(since, t.Nights[from])
-				continue
-			}
-			all = false
-			break
-		}
-		if !all {
-			continue
-		}
-		if len(pending) > 0 {
-			first, ll := joint.best()
-			for _, s := range pending {
-				t := s.trend
-				own := first
-				if math.IsInf(ll, -1) { // the metrics came back on nights far apart
-					from := t.begin()
-					own, _ = t.votes(from, len(t.Values), 1, t.Nights[from], t.Nights[len(t.Values)-confirm]).best()
-				}
-				at, _ := slices.BinarySearch(t.Nights, own)
-				t.Shifts = append(t.Shifts, &Shift{First: own, Found: night, P: 0, trend: t, at: at, ends: e})
-				since = max(since, own)
-			}
-		}
-		e.Fixed, e.Closed, e.settled = since, true, true
 	}
 }
 
-// dropped reports whether the nights from a cut on are below those since the last shift.
-func (x *examination) dropped(t *Trend, cut int) bool {
-	after := t.logs[cut:]
-	before := t.reference(cut, -doubt)
-	if stats.Median(after).Value >= stats.Median(before).Value {
-		return false
+func (x *examination) fixEvent(night int, e *Event) {
+	since := e.First
+	var joint vote
+	pending := map[*Trend]ret{}
+	for _, s := range e.slower() {
+		// Wall times of rounds, which quiet nights alone have, are not waited for where there are processor times.
+		if slices.ContainsFunc(e.Shifts, func(o *Shift) bool {
+			return o.up && o.trend.Metric == s.trend.Metric && o.trend.Unit == Loops && s.trend.Unit != Loops
+		}) {
+			continue
+		}
+		r, back := x.returned(s)
+		if !back {
+			return
+		}
+		since = max(since, r.night)
+		if r.votes.ll == nil {
+			continue
+		}
+		if pending[s.trend] = r; joint.ll == nil {
+			joint = r.votes
+		} else {
+			joint = joint.plus(r.votes)
+		}
 	}
-	return rankP(before, after) <= x.rule.Level/100
+	first, ll := joint.best()
+	if !math.IsInf(ll, -1) && len(pending) == len(e.slower()) {
+		since = first
+	}
+	for t, r := range pending {
+		if math.IsInf(ll, -1) { // they came back on nights that are far apart
+			first = r.night
+		}
+		at, _ := slices.BinarySearch(t.Nights, first)
+		t.Shifts = append(t.Shifts, &Shift{First: first, Found: night, trend: t, at: at, ends: e})
+	}
+	e.Fixed, e.Closed, e.settled = since, true, true
+}
+
+// ret is how a metric came back to the level before an event.
+type ret struct {
+	night int  // the first night back
+	votes vote // for the first night back; nil where it is that of a shift
+}
+
+// returned reports whether a metric is back at the level before a shift, or below:
+//   - it has shifted since, and its level since then is within the least effect, or
+//   - its level since some night is, of three nights or more, which is also nearer to the level before than to the level
+//     since; and the nights are below those since the shift, by the rank test at a hundredth of the rule's level, or
+//   - its level of more than 20 nights is, from the shift to now: there was less of it than it seemed.
+func (x *examination) returned(s *Shift) (r ret, ok bool) {
+	t := s.trend
+	n, from := len(t.Values), t.begin()
+	if last := t.Shifts[len(t.Shifts)-1]; last != s && s.back(last.at, n, x.rule.MinEffect) {
+		return ret{night: last.First}, true
+	}
+	if n-from > recent && s.back(from, n, x.rule.MinEffect) {
+		return ret{night: t.Nights[n-recent]}, true
+	}
+	if n-from <= confirm {
+		return r, false
+	}
+	v := t.votes(from, n, 1, t.Nights[from], t.Nights[n-confirm])
+	r.night, _ = v.best()
+	cut, _ := slices.BinarySearch(t.Nights, r.night)
+	half := math.Expm1((stats.Mean(t.logs[from:cut]).Value - s.level()) / 2)
+	if !s.back(cut, n, min(x.rule.MinEffect, half)) {
+		return r, false
+	}
+	before, after := t.reference(cut, -doubt), t.logs[cut:]
+	r.votes = v
+	return r, stats.Median(after).Value < stats.Median(before).Value && rankP(before, after) <= x.rule.Level/100
 }

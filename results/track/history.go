@@ -102,6 +102,14 @@ type History struct {
 	reciprocal bool // the values are 1/x of what was measured, of which more is better
 }
 
+// count says how many nights, which are the rows of a series.
+func (h *History) count(n int) string {
+	if h.Machine.Suite == seriesSuite {
+		return files.Count(n, "row")
+	}
+	return files.Count(n, "night")
+}
+
 // sort puts the nights in the order of their times.
 func (h *History) sort() {
 	slices.SortStableFunc(h.Nights, func(a, b Night) int {

@@ -77,9 +77,10 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestFormat pins the file format that docs/tracking.md describes. It changes with schema alone.
+// TestFormat pins the file format that docs/files.md describes. It changes with schema alone.
 func TestFormat(t *testing.T) {
 	h := small(1)
+	h.Nights[0].Host = "box"
 	h.Nights[0].Conditions = Conditions{Load: files.Some(1.5), Steal: files.Some(0.0625)}
 	h.Nights[0].Values = []Measurement{
 		{"round/cifar10", "ms", []float64{1234.5678, 0.001}, []float64{2000, 0.002}, []float64{428.25, 430}},
@@ -89,10 +90,10 @@ func TestFormat(t *testing.T) {
 	const machine = "ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,," +
 		"800-3500 MHz,fp32,"
 	want := "schema,run,time,version,go,clock_mhz,load,steal,others,card_users,fingerprint,suite,os,cpu,cpus,threads," +
-		"engine,device,driver,clocks,precision,metric,unit,wall,processor,reference\n" +
-		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine +
-		"round/cifar10,ms,1234.57 0.001,2000 0.002,428.25 430\n" +
-		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine + "kernel/upload,µs,12.5,,\n"
+		"engine,device,driver,clocks,precision,metric,unit,wall,processor,reference,host,machine\n" +
+		"3,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine +
+		"round/cifar10,ms,1234.57 0.001,2000 0.002,428.25 430,box,\n" +
+		"3,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine + "kernel/upload,µs,12.5,,,box,\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot  %s\nwant %s", text, want)
 	}
@@ -219,14 +220,14 @@ func TestReadBad(t *testing.T) {
 			[]string{"line 5: no line break at its end, want one: it is half written"},
 		},
 		{"half a line within", replaced(2, "metric/01,ms,", "\n"), 3, []string{
-			"line 3: 22 columns, want 26",
+			"line 3: 22 columns, want 28",
 			"line 4: column schema: ",
 		}},
-		{"another schema", replaced(2, "2,", "1,"), 3, []string{`line 3: column schema: "1", want 2`}},
+		{"another schema", replaced(2, "3,", "1,"), 3, []string{`line 3: column schema: "1", want 3`}},
 		{
 			"a history of schema 1", header1 + "\n1,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,ab5773e9b5d2," +
 				"test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,a,ms,1\n", 0,
-			[]string{"line 1: a history of schema 1, whose nights have no reference, want schema 2: keep it elsewhere"},
+			[]string{"line 1: a history of schema 1, whose nights have no reference, want schema 3: keep it elsewhere"},
 		},
 		{"load", replaced(1, ",0.5,", ",-0.5,"), 3, []string{`line 2: column load: "-0.5", want a number from 0 to`}},
 		{"steal", replaced(1, ",0.25,", ",1.25,"), 3, []string{`line 2: column steal: "1.25", want a number from 0`}},
@@ -297,14 +298,14 @@ func TestReadBad(t *testing.T) {
 	}
 }
 
-// docs/tracking.md gives the header to those who write or read histories with programs of their own: its table has the
+// docs/files.md gives the header to those who write or read histories with programs of their own: its table has the
 // columns of a file in their order, and the fields of the fingerprint in theirs.
 func TestHeaderIsThatOfTheDocs(t *testing.T) {
-	text := must.Get(os.ReadFile("../../docs/tracking.md"))(t)
+	text := must.Get(os.ReadFile("../../docs/files.md"))(t)
 	_, below, ok := strings.Cut(string(text),
 		"The header is exactly this, in this order:\n\n| column | holds |\n|---|---|\n")
 	if !ok {
-		t.Fatal("docs/tracking.md: no table of the header, want one")
+		t.Fatal("docs/files.md: no table of the header, want one")
 	}
 	var listed []string
 	for line := range strings.Lines(below) {
@@ -318,11 +319,11 @@ func TestHeaderIsThatOfTheDocs(t *testing.T) {
 	}
 	columns := files.CSVHeader[row]()
 	if !slices.Equal(listed, columns) {
-		t.Errorf("docs/tracking.md lists the columns\n%s, want\n%s", strings.Join(listed, ","), header())
+		t.Errorf("docs/files.md lists the columns\n%s, want\n%s", strings.Join(listed, ","), header())
 	}
 	fields := strings.Join(files.CSVHeader[Machine](), ",")
 	if want := "in this order: `" + fields + "`"; !strings.Contains(string(text), want) {
-		t.Errorf("docs/tracking.md: %q is not there, want it", want)
+		t.Errorf("docs/files.md: %q is not there, want it", want)
 	}
 }
 
@@ -339,7 +340,7 @@ func TestAppendKeeps(t *testing.T) {
 	next := small(3).Nights[2]
 	must.OK(t, w.Append(h.Machine, next))
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.HasPrefix(string(text), torn+halfWritten+"\n2,") {
+	if err != nil || !strings.HasPrefix(string(text), torn+halfWritten+"\n3,") {
 		t.Errorf("file: got %q, %v, want what was there, its last line marked and ended, and the night", text, err)
 	}
 	back, bad := Read(path)

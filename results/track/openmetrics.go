@@ -39,7 +39,7 @@ func WriteOpenMetrics(w io.Writer, verdicts []Verdict) error {
 			fmt.Fprintf(&b, `%s="%s"`, labels[j], label(labels[j+1]))
 		}
 		f := families[i]
-		f.lines = append(f.lines, fmt.Sprintf("%s{%s} %s\n", f.name, b.String(), strconv.FormatFloat(value, 'g', -1, 64)))
+		f.lines = append(f.lines, fmt.Sprintf("%s{%s} %s\n", f.name, b.String(), strconv.FormatFloat(value, 'f', -1, 64)))
 	}
 	seconds := func(text string) float64 {
 		t, _ := time.Parse(time.RFC3339, text) // which the verdict has written

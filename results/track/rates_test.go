@@ -16,7 +16,7 @@ import (
 )
 
 var rateNights = flag.Int("nights", 240,
-	"nights of the synthetic histories that detection rates are measured on; docs/tracking.md has 1000")
+	"nights of the synthetic histories that detection rates are measured on; docs/alarms.md has 1000")
 
 // Of the synthetic histories.
 const (
@@ -118,7 +118,7 @@ func share(n, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
 
-// TestRates guards the table of docs/tracking.md, which it prints: -run TestRates -v -nights 1000.
+// TestRates guards the table of docs/alarms.md, which it prints: -run TestRates -v -nights 1000.
 //
 // A false alarm is a night on which any of the 20 metrics is reported without cause, shifts reported more than 20
 // nights late among them. The limits are those promised, with what chance adds over fewer nights: of 240 nights with a
@@ -259,7 +259,7 @@ var steady = []string{
 }
 
 // TestRecordedNoise measures the rates on nights that were recorded on a busy machine, and guards what
-// docs/tracking.md promises. It prints the tables: -run TestRecordedNoise -v -nights 1000.
+// docs/alarms.md promises. It prints the tables: -run TestRecordedNoise -v -nights 1000.
 func TestRecordedNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several seconds of arithmetic")
@@ -368,7 +368,7 @@ type noise struct {
 	beyond  bool // what the rule was not made for: documented, not guarded
 }
 
-// noises are the machines of docs/tracking.md.
+// noises are the machines of docs/alarms.md.
 var noises = []noise{
 	{name: "lognormal 2 %", sample: 0.02, samples: 20, passes: 1},
 	{name: "lognormal 2 %, nights differ", sample: 0.02, metric: 0.005, night: 0.005, samples: 20, passes: 1},

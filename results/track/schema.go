@@ -19,7 +19,7 @@ import (
 // Rows of schema 2 are read too: they end before the columns host and machine.
 const schema, schemaBefore = 3, 2
 
-// row is one line of a file: one metric of one run. docs/tracking.md describes the columns.
+// row is one line of a file: one metric of one run. docs/files.md describes the columns.
 type row struct {
 	Schema  int    `csv:"schema"`
 	Run     string `csv:"run"`

@@ -12,6 +12,9 @@ import (
 	"rollcall/internal/files"
 )
 
+// seriesSuite is the suite of a history that is a series.
+const seriesSuite = "series"
+
 // ReadSeries reads any series of measurements as a history: a CSV file whose first column is the time and whose other
 // columns are values, one metric each, positive numbers; an empty cell was not measured. A first line with names may be
 // missing. Times are RFC 3339, 2026-01-31, 2026-01-31 15:04:05, or seconds since 1970; with other texts, such as
@@ -38,7 +41,7 @@ func ReadSeries(in io.Reader, path string, reciprocal bool) (*History, error) {
 			names[i] = fmt.Sprintf("value %d", i)
 		}
 	}
-	h := &History{Path: path, Machine: Machine{Suite: "series", Device: path}, reciprocal: reciprocal}
+	h := &History{Path: path, Machine: Machine{Suite: seriesSuite, Device: path}, reciprocal: reciprocal}
 	dated := true
 	for first := true; ; first = false {
 		if !first || named {

@@ -171,7 +171,7 @@ func (r Rule) compare(t *Trend, k int) (up bool, p float64, ok bool) {
 }
 
 // doubt is by how many standard errors of its level an earlier night is moved against a shift.
-const doubt = 2
+const doubt = 4
 
 // reference returns the logarithms of the nights before a split, at most window, as if all had the level since the last
 // shift: earlier nights are moved by the difference of the levels. That difference is known from a few nights only;

@@ -51,6 +51,8 @@ type Verdict struct {
 
 	waits []string // metrics with too few nights yet
 	of    string   // what the verdict is of
+
+	nights string // how many nights, or rows of a series
 }
 
 // Finding is an event that can be read without the history: it has runs and versions in place of indices.
@@ -83,6 +85,7 @@ type Change struct {
 	After        float64 `json:"after"`
 	Change       float64 `json:"change"` // After / Before − 1; above 0 is slower
 	Now          float64 `json:"now"`    // the same of the level since the metric's last shift
+	LastRun      string  `json:"last_run,omitempty"` // the last run with the metric, if newer ones lack it
 	P            float64 `json:"p"`      // of the night that found the shift
 	NightsBefore int     `json:"nights_before"`
 	NightsAfter  int     `json:"nights_after"`
@@ -114,6 +117,7 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 	n := kept.Nights[last]
 	v.Run, v.Time, v.Version, v.Nights = n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, later
 	v.Metrics = len(n.judged())
+	v.nights = h.count(later)
 	v.of = fmt.Sprintf("rollcall %s on %s", n.Version, cmp.Or(h.Machine.Name, v.Fingerprint))
 	if n.Version == "" {
 		v.of = h.Path
@@ -122,9 +126,9 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 	for _, t := range trends {
 		switch k := len(t.Nights); {
 		case k == 0 || t.Nights[k-1] != last:
-		case t.comparable():
+		case k >= LeastNights:
 			v.Compared++
-		case k < LeastNights && later >= LeastNights:
+		case later >= LeastNights:
 			v.waits = append(v.waits, fmt.Sprintf("%s %d of %d nights", t.Metric, k, LeastNights))
 		}
 	}
@@ -133,7 +137,7 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 	}
 	v.missing(&kept)
 	v.Hosts = append(v.Hosts, alternating(kept.Nights)...)
-	v.Text = v.line()
+	v.Text = v.line(h)
 	return v, nil
 }
 
@@ -201,6 +205,9 @@ func (e *Event) finding(h *History, trends []*Trend, accepted []Acceptance, leas
 		m := Change{
 			Metric: s.trend.Metric, Unit: s.trend.Unit, Before: before, After: after, Change: after/before - 1, P: s.P, worse: s.up,
 			Now: stats.Median(s.trend.Values[s.trend.begin():]).Value/before - 1, NightsBefore: b - a, NightsAfter: d - c,
+		}
+		if last := s.trend.Nights[len(s.trend.Nights)-1]; last < len(h.Nights)-1 {
+			m.LastRun = h.Nights[last].Run
 		}
 		if h.reciprocal {
 			m.Before, m.After, m.Change, m.Now = 1/m.Before, 1/m.After, -m.Change/(1+m.Change), -m.Now/(1+m.Now)
@@ -276,8 +283,16 @@ func percent(x float64) string {
 	return fmt.Sprintf("%+.1f %%", 100*x)
 }
 
-// mostNamed is how many metrics of an event its line names.
-const mostNamed = 4
+// mostNamed is how many metrics of an event its line names, and mostNew how many new metrics a verdict does.
+const mostNamed, mostNew = 4, 12
+
+// some returns the first names of a list, and how many others there are.
+func some(names []string, most int) []string {
+	if more := len(names) - most; more > 1 {
+		return append(slices.Clone(names[:most]), fmt.Sprintf("%d others", more))
+	}
+	return names
+}
 
 // line describes an event in one line.
 func (f *Finding) line(h *History) string {
@@ -293,7 +308,7 @@ func (f *Finding) line(h *History) string {
 	default:
 		since += fmt.Sprintf(", %s (%s before)", f.FirstVersion, f.LastVersion)
 	}
-	what := fmt.Sprintf("%s: %s; %s", since, f.what(), files.Count(f.Nights, "night"))
+	what := fmt.Sprintf("%s: %s; %s", since, f.what(), h.count(f.Nights))
 	text := state + " " + what
 	switch f.State {
 	case Fixed:
@@ -331,9 +346,7 @@ func (f *Finding) what() string {
 		names = append(names, name)
 		low, high = min(low, m.Change), max(high, m.Change)
 	}
-	if more := len(names) - mostNamed; more > 1 {
-		names = append(names[:mostNamed], fmt.Sprintf("%d others", more))
-	}
+	names = some(names, mostNamed)
 	size := percent(low)
 	if other := percent(high); high-low >= 0.01 {
 		size += " … " + other
@@ -368,7 +381,7 @@ func (v *Verdict) Incomplete() string {
 }
 
 // line returns the verdict in one line. It says "no regression" only if every metric of the last night was compared.
-func (v *Verdict) line() string {
+func (v *Verdict) line(h *History) string {
 	var parts []string
 	open := v.Open()
 	slices.SortStableFunc(open, func(f, g Finding) int { return cmp.Compare(f.first, g.first) })
@@ -378,19 +391,22 @@ func (v *Verdict) line() string {
 	if missing := v.Incomplete(); missing != "" {
 		parts = append(parts, "not known, since metrics of the last night are "+missing)
 	}
-	switch young := v.Nights < LeastNights; {
-	case young:
-		parts = append(parts, fmt.Sprintf("too early: %d of %d nights", v.Nights, LeastNights))
-	case len(v.waits) > 0:
-		parts = append(parts, "too early for "+strings.Join(v.waits, ", "))
-	case len(v.New) > 0:
-		parts = append(parts, "new: "+strings.Join(v.New, ", "))
+	if v.Nights < LeastNights {
+		parts = append(parts, fmt.Sprintf("too early: %d of %s", v.Nights, h.count(LeastNights)))
+	} else {
+		if len(v.New) > 0 {
+			parts = append(parts, "new: "+strings.Join(some(v.New, mostNew), ", "))
+		}
+		if len(v.waits) > 0 {
+			parts = append(parts, fmt.Sprintf("too early, before %s, for %s", h.count(LeastNights),
+				strings.Join(some(v.waits, mostNamed), ", ")))
+		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "no regression")
 	}
 	return fmt.Sprintf("%s: %s (%d of %d metrics compared, %s)", v.of, strings.Join(parts, "; "), v.Compared, v.Metrics,
-		files.Count(v.Nights, "night"))
+		v.nights)
 }
 
 // Warnings returns lines about what is odd in the history: nights later than now, and computers that alternate.
@@ -425,7 +441,7 @@ func (v *Verdict) text(b *strings.Builder, nights int) {
 		fmt.Fprintf(b, "machine   %s\n", v.Machine)
 	}
 	fmt.Fprintf(b, "history   %s, %s, last run %s\nverdict   %s\n",
-		v.File, files.Count(v.Nights, "night"), v.Run, v.Text)
+		v.File, v.nights, v.Run, v.Text)
 	for _, f := range v.Events {
 		if !f.State.IsOpen() && f.closed < v.Nights-nights {
 			continue
@@ -436,6 +452,9 @@ func (v *Verdict) text(b *strings.Builder, nights int) {
 			change := percent(m.Change)
 			if f.State != Fixed && math.Abs(m.Now-m.Change) >= 0.01 {
 				change += ", now " + percent(m.Now)
+			}
+			if m.LastRun != "" {
+				change += ", last measured " + m.LastRun
 			}
 			table.Lines = append(table.Lines, []string{
 				"       ", m.Metric, fmt.Sprintf("%.4g → %.4g %s", m.Before, m.After, m.Unit), change,
