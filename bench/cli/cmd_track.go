@@ -315,8 +315,8 @@ func (a *app) trackJudgeCommand() *cobra.Command {
 shifts by the rule of the nightly histories: one row is one night. Times are dates, RFC 3339 or seconds since 1970; other
 texts, such as versions, are taken in the order of the file. Values are positive, and empty cells were not measured.
 Status 1: a metric is worse since a shift.`,
-		Example: `  rollcall track judge latency.csv
-  rollcall track judge throughput.csv --better higher --format json`,
+		Example: `  rollcall track judge series.csv
+  rollcall track judge series.csv --better higher --format json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := t.validateVerdict(); err != nil {

@@ -230,6 +230,8 @@ func TestDocs(t *testing.T) {
 		// Its fingerprint begins with 3fa9, as in the examples.
 		machine := track.Machine{Suite: "test/1", Engine: "cpu-avx2", Device: "CPU 47199", Precision: "fp32"}
 		resultstest.Nights(t, filepath.Join(template, history), machine, 14, 0, 1)
+		machine.Name = "bench-1"
+		resultstest.Nights(t, filepath.Join(template, history), machine, 14, 0, 1)
 	}
 	t.Chdir(script) // where files have their names alone, which failures begin with
 	testscript.Run(t, testscript.Params{

@@ -128,8 +128,8 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 		case k == 0 || t.Nights[k-1] != last:
 		case k >= LeastNights:
 			v.Compared++
-		case later >= LeastNights:
-			v.waits = append(v.waits, fmt.Sprintf("%s %d of %d nights", t.Metric, k, LeastNights))
+		case !slices.ContainsFunc(trends, func(o *Trend) bool { return o.Metric == t.Metric && len(o.Nights) > k }):
+			v.waits = append(v.waits, fmt.Sprintf("%s (%d)", t.Metric, k)) // other units come in quiet nights only
 		}
 	}
 	for _, e := range events {
