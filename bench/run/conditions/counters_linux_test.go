@@ -27,7 +27,7 @@ func openCounters(t *testing.T, first, second Event) *Counters {
 	t.Helper()
 	c, err := OpenCounters(first, second)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS) {
-		t.Skip("left out: ", err)
+		t.Skip("left out:", err)
 	}
 	must.OK(t, err)
 	t.Cleanup(c.Close)
@@ -90,8 +90,8 @@ func (w *worker) run(do func()) {
 func TestCountersOfThreads(t *testing.T) {
 	const pages, slack = 5000, 1500 // slack: what Go itself touches meanwhile, less than one thread's pages
 	old := []*worker{newWorker(nil), newWorker(nil)}
-	before := must.Get(listThreads())(t)
 	c := openCounters(t, pageFaults, taskClock)
+	before := must.Get(listThreads())(t)
 	check := func(what string, least float64) {
 		t.Helper()
 		if got := must.Get(c.Read())(t); got.Instructions < least || got.Instructions > least+slack || got.Cycles <= 0 {
@@ -156,7 +156,7 @@ func TestCountersInstructions(t *testing.T) {
 	}
 	c, err := OpenCounters(Instructions, Cycles)
 	if err != nil {
-		t.Skip("left out: ", err)
+		t.Skip("left out:", err)
 	}
 	defer c.Close()
 	for _, threads := range []int{1, 3} {
