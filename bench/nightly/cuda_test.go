@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/gpu"
 	"rollcall/nets/gpu/gputest"
@@ -21,9 +22,7 @@ import (
 func TestCUDANight(t *testing.T) {
 	const kernels, variable = "../../nets/gpu/kernels", "ROLLCALL_TEST_NIGHT"
 	if !gputest.Real() && os.Getenv(variable) == "" {
-		if testing.Short() {
-			t.Skip("left out: short")
-		}
+		longtest.Only(t, "a night on the emulator")
 		out, err := gputest.Child(t, kernels, false, "^TestCUDANight$", variable+"=1").CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS: TestCUDANight") {
 			t.Errorf("%v\n%s", err, out)
