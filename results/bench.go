@@ -80,6 +80,8 @@ type BenchRound struct {
 	Images    int           // trained on
 	FLOP      float64       // of the training
 	Reference float64       // FLOP per second of one thread in the reference loop, beside the round; 0: not measured
+
+	Instructions, Cycles float64 // user-mode, of all threads; 0: not known
 }
 
 // SetRounds sets the number of rounds, and everything in the row that is a median or a quantile over them. A round

@@ -7,11 +7,13 @@ import (
 
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/gpu"
 )
 
 // profiled makes one round in which the engine times its own kernels, and records the mean launch of every kernel, in
-// µs. That round is not one of the measured rounds, because timing kernels slows it down.
-func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() error) error {
+// µs. That round is not one of the measured rounds, because timing kernels slows it down. Registers and instructions of
+// the kernels' machine code are recorded beside, the same numbers with every sample. engine is the name of the engine.
+func (b *Bench) profiled(ctx context.Context, e nets.Profiler, engine string, round func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -28,6 +30,9 @@ func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() erro
 		if k.Launches > 0 && k.Time > 0 {
 			took := units["µs"] * k.Time.Seconds() / float64(k.Launches)
 			b.record(metric{name: "kernel/" + k.Kernel, unit: "µs"}, took, 0, 0)
+			registers, instructions, _ := gpu.MachineCode(engine, k.Kernel) // 0 of a copy, and not recorded
+			b.recordPlain("registers/"+k.Kernel, "registers", float64(registers))
+			b.recordPlain("instructions/"+k.Kernel, "instructions", float64(instructions))
 		}
 	}
 	return nil

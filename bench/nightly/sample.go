@@ -57,13 +57,17 @@ func (b *Bench) short(ctx context.Context, m metric, call func() error) error {
 	return b.sample(ctx, m, p, call)
 }
 
-// sample measures parts of calls, between two runs of the reference loop, and records the sample.
+// sample measures parts of calls, between two runs of the reference loop, and records the sample. Counts are of all
+// parts.
 func (b *Bench) sample(ctx context.Context, m metric, p parts, call func() error) error {
 	var before time.Duration
 	if m.loop != nil {
 		before = m.loop.Run()
 	}
 	processor := make([]float64, p.count)
+	if _, err := b.counters.Read(); err != nil {
+		return fmt.Errorf("track: %s: %w", m.name, err)
+	}
 	begun := time.Now()
 	for i := range processor {
 		from := conditions.ProcessorTime()
@@ -73,6 +77,10 @@ func (b *Bench) sample(ctx context.Context, m metric, p parts, call func() error
 		processor[i] = (conditions.ProcessorTime() - from).Seconds()
 	}
 	wall := time.Since(begun).Seconds()
+	counts, err := b.counters.Read()
+	if err != nil {
+		return fmt.Errorf("track: %s: %w", m.name, err)
+	}
 	unit := units[m.unit] / float64(p.calls*m.of)
 	if m.loop == nil {
 		b.record(m, wall*unit/float64(p.count), 0, 0)
@@ -81,6 +89,9 @@ func (b *Bench) sample(ctx context.Context, m metric, p parts, call func() error
 	// The faster one, which was disturbed less: what disturbs the loop did not disturb the fastest parts.
 	loop := min(before, m.loop.Run()).Seconds()
 	b.record(m, wall*unit/float64(p.count), stats.Quantile(processor, fastestParts).Value*unit, loop*units["µs"])
+	calls := float64(p.calls * p.count * m.of)
+	b.recordPlain("instructions/"+m.name, "count", counts.Instructions/calls)
+	b.recordPlain("cycles/"+m.name, "count", counts.Cycles/calls)
 	return nil
 }
 
@@ -97,6 +108,13 @@ func (b *Bench) record(m metric, wall, processor, loop float64) {
 	v.Wall = append(v.Wall, wall)
 	if processor > 0 && loop > 0 {
 		v.Processor, v.Reference = append(v.Processor, processor), append(v.Reference, loop)
+	}
+}
+
+// recordPlain appends a number that is no time to its metric. 0 stands for one that is not known.
+func (b *Bench) recordPlain(name, unit string, value float64) {
+	if value > 0 {
+		b.record(metric{name: name, unit: unit}, value, 0, 0)
 	}
 }
 

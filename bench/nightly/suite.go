@@ -78,7 +78,8 @@ type Bench struct {
 	// The reference loop on all threads of the engine, and on one. nil: the engine is that of a card, whose times no
 	// loop on a processor explains.
 	all, one   *reference.Loop
-	conditions track.Conditions // under which the night is measured
+	counters   *conditions.Counters // of instructions and cycles; nil: not to be had, or the engine is that of a card
+	conditions track.Conditions     // under which the night is measured
 }
 
 // Identify opens an engine to see what it is, and returns the machine with its fingerprint. It measures nothing.
@@ -127,6 +128,10 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 		if err := b.loops(); err != nil {
 			return nil, err
 		}
+		if b.counters, err = conditions.OpenCounters(conditions.Instructions, conditions.Cycles); err != nil {
+			run.Logf(b.Stderr, "track: instructions and cycles are left out: %v\n", err)
+		}
+		defer b.counters.Close()
 	}
 	begun := time.Now()
 	ticks, known := conditions.ReadTicks(conditions.TicksPath)
@@ -235,7 +240,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 			return err
 		}
 		if profiler, ok := engine.(nets.Profiler); ok {
-			if err := b.profiled(ctx, profiler, round); err != nil {
+			if err := b.profiled(ctx, profiler, engine.Info().Engine, round); err != nil {
 				return err
 			}
 		}
@@ -271,6 +276,9 @@ func Warnings(m track.Machine, n track.Night) []string {
 	var p10, p90 files.Optional
 	wide := 0 // metrics that differ too much
 	for _, v := range n.Values {
+		if _, time := units[v.Unit]; !time {
+			continue
+		}
 		low, high := stats.Quantile(v.Wall, 0.1), stats.Quantile(v.Wall, 0.9)
 		if !conditions.Differ(low, high) {
 			continue

@@ -17,10 +17,11 @@ import (
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels/reference"
+	"rollcall/nets/gpu"
 	"rollcall/results/track"
 )
 
-// fakeProfiler times two kernels, one of which was never launched.
+// fakeProfiler times a kernel, a copy, and a kernel that was never launched.
 type fakeProfiler struct{ on, rounds int }
 
 func (f *fakeProfiler) Profile(on bool) error {
@@ -31,21 +32,32 @@ func (f *fakeProfiler) Profile(on bool) error {
 }
 
 func (f *fakeProfiler) Kernels() []nets.KernelTime {
-	return []nets.KernelTime{{Kernel: "conv2d_forward", Launches: 4, Time: 6 * time.Millisecond}, {Kernel: "never"}}
+	return []nets.KernelTime{
+		{Kernel: "sgd", Launches: 4, Time: 6 * time.Millisecond},
+		{Kernel: "upload", Launches: 1, Time: time.Millisecond},
+		{Kernel: "never"},
+	}
 }
 
 func TestTrackProfiled(t *testing.T) {
 	b := &Bench{}
 	f := &fakeProfiler{}
 	for range 2 {
-		must.OK(t, b.profiled(t.Context(), f, func() error { f.rounds++; return nil }))
+		must.OK(t, b.profiled(t.Context(), f, "cuda-sm90", func() error { f.rounds++; return nil }))
 	}
-	want := []track.Measurement{{Metric: "kernel/conv2d_forward", Unit: "µs", Wall: []float64{1500, 1500}}}
+	registers, instructions, _ := gpu.MachineCode("cuda-sm90", "sgd")
+	twice := func(x float64) []float64 { return []float64{x, x} }
+	want := []track.Measurement{
+		{Metric: "kernel/sgd", Unit: "µs", Wall: twice(1500)},
+		{Metric: "registers/sgd", Unit: "registers", Wall: twice(float64(registers))},
+		{Metric: "instructions/sgd", Unit: "instructions", Wall: twice(float64(instructions))},
+		{Metric: "kernel/upload", Unit: "µs", Wall: twice(1000)},
+	}
 	if f.rounds != 2 || f.on != 2 || !reflect.DeepEqual(b.values, want) {
 		t.Errorf("got %d rounds, %d profiles, %v, want 2, 2, %v", f.rounds, f.on, b.values, want)
 	}
 	broken := errors.New("launch failed")
-	if err := b.profiled(t.Context(), f, func() error { return broken }); !errors.Is(err, broken) {
+	if err := b.profiled(t.Context(), f, "", func() error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("a round that fails: got %v, want %v", err, broken)
 	}
 }
@@ -97,6 +109,7 @@ func TestMachineClocks(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	calm := track.Measurement{Metric: "round/cifar10", Unit: "ms", Wall: []float64{100, 101, 102}}
 	wide := track.Measurement{Metric: "step/cifar10", Unit: "ms", Wall: []float64{100, 150, 200}}
+	count := track.Measurement{Metric: "cycles/eval/cifar10", Unit: "count", Wall: []float64{100, 300, 500}}
 	wider := track.Measurement{Metric: "eval/cifar10", Unit: "ms", Wall: []float64{100, 250, 400}}
 	of := func(c track.Conditions, v ...track.Measurement) track.Night {
 		return track.Night{Conditions: c, Values: v}
@@ -107,7 +120,7 @@ func TestWarnings(t *testing.T) {
 		want  []string
 	}{
 		{"nothing known", of(track.Conditions{}), nil},
-		{"all is well", of(track.Conditions{Load: files.Some(2), CardUsers: files.Some(0)}, calm), nil},
+		{"all is well", of(track.Conditions{Load: files.Some(2), CardUsers: files.Some(0)}, calm, count), nil},
 		{
 			"one metric", of(track.Conditions{}, calm, wide),
 			[]string{"p90/p10 of the wall times of step/cifar10 is 1.7, more than 1.5: "}, // 190/110

@@ -94,6 +94,8 @@ func (b *SpeedTest) Measure(
 	if err != nil {
 		return row, nil, err
 	}
+	counters := b.Machine.openCounters()
+	defer counters.Close()
 
 	bar := progress.New(ses.Stderr).Run("bench", progress.Work{Rounds: b.Warmup + s.Rounds, Round: 1})
 	bar.Start(b.Warmup + s.Rounds)
@@ -121,6 +123,7 @@ func (b *SpeedTest) Measure(
 			}
 		}
 		counter.steps, counter.images = 0, 0
+		_, _ = counters.Read() // the next one counts from here
 		started, used := time.Now(), conditions.ProcessorTime()
 		n, _, roundErr := f.round(ctx, t)
 		if roundErr != nil {
@@ -129,11 +132,13 @@ func (b *SpeedTest) Measure(
 		}
 		took := time.Since(started)
 		used = conditions.ProcessorTime() - used
+		counts, _ := counters.Read() // nothing if it fails, for good
 		after := loop()
 		if t >= b.Warmup {
 			rounds = append(rounds, results.BenchRound{
 				Wall: took, Processor: used, Steps: counter.steps, Images: counter.images,
 				FLOP: float64(counter.images) * f.model.Train, Reference: (before + after) / 2,
+				Instructions: counts.Instructions, Cycles: counts.Cycles,
 			})
 			times = append(times, took)
 			active += n
@@ -174,6 +179,15 @@ func (m *Machine) referenceLoop() (speed func() float64, err error) {
 	}
 	loop := reference.New(kernels.Name(), m.Threads)
 	return func() float64 { return loop.FLOP() / loop.Run().Seconds() }, nil
+}
+
+// openCounters returns counters of instructions and cycles; nil where there are none, and where a card trains.
+func (m *Machine) openCounters() *conditions.Counters {
+	if c, err := m.Choose(); err != nil || c.CUDA {
+		return nil
+	}
+	counters, _ := conditions.OpenCounters(conditions.Instructions, conditions.Cycles)
+	return counters
 }
 
 // Sum returns the sum of durations.
