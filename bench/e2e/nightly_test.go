@@ -34,7 +34,8 @@ const tinyNights = "ROLLCALL_TEST_TINY_NIGHTS"
 // tinySuite is a night of a second, with all that a net has.
 func tinySuite() nightly.Suite {
 	return nightly.Suite{
-		Data: []string{"cifar10"}, Clients: 1, Steps: 1, Batch: 1, Train: 1, Test: 1, Samples: track.LeastSamples, Passes: 1,
+		Data: []string{"cifar10"}, Clients: 1, Steps: 1, Batch: 1, Train: 1, Test: 1, Passes: 1,
+		Samples: track.LeastSamples,
 	}
 }
 
@@ -302,7 +303,8 @@ func (h *nightlyHost) units(t *testing.T) (paths []string, options map[string]st
 			options[m[1]] = m[2]
 		}
 		here := strings.NewReplacer( // the folders that the service may write to
-			"/var/lib/"+options["StateDirectory"]+"/", h.path("state")+"/", options["ReadWritePaths"], h.path("collector"),
+			"/var/lib/"+options["StateDirectory"]+"/", h.path("state")+"/",
+			options["ReadWritePaths"], h.path("collector"),
 		)
 		for key, value := range options {
 			options[key] = here.Replace(value)
@@ -326,6 +328,11 @@ func systemdNight(t *testing.T, h *nightlyHost) (failed bool) {
 		env[key] = value
 	}
 	start, after := strings.Fields(options["ExecStart"]), strings.Fields(options["ExecStopPost"])
+	for _, word := range slices.Concat(start, after) {
+		if filepath.IsAbs(word) && !strings.HasPrefix(word, h.folder) {
+			t.Fatalf("%s: want it in StateDirectory, ReadWritePaths or WorkingDirectory", word)
+		}
+	}
 	_, status := h.run(t, env, start[0], start[1:]...)
 	if _, after := h.run(t, env, after[0], after[1:]...); after != 0 && status == 0 { // there is no broken history
 		t.Errorf("ExecStopPost: status %d, want 0", after)
@@ -376,14 +383,15 @@ func cronNight(t *testing.T, h *nightlyHost) (failed bool) {
 
 // The workflows are what the schemas of GitHub and GitLab want.
 func TestNightlySchema(t *testing.T) {
+	if out, err := exec.Command("python3", "-c", "import check_jsonschema").CombinedOutput(); err != nil {
+		t.Skipf("no python3 with check_jsonschema here: pip install -r .ci/schemas.txt: %v %s",
+			err, bytes.TrimSpace(out))
+	}
 	check := func(schema, text string) ([]byte, error) {
 		file := filepath.Join(t.TempDir(), "nightly.yml")
 		must.OK(t, os.WriteFile(file, []byte(text), 0o666))
-		return exec.CommandContext(t.Context(), "python3", "-m", "check_jsonschema", "--builtin-schema", "vendor."+schema,
-			file).CombinedOutput()
-	}
-	if out, err := exec.Command("python3", "-c", "import check_jsonschema").CombinedOutput(); err != nil {
-		t.Skipf("no python3 with check_jsonschema here: pip install -r .ci/schemas.txt: %v %s", err, bytes.TrimSpace(out))
+		return exec.CommandContext(t.Context(), "python3", "-m", "check_jsonschema", "--builtin-schema",
+			"vendor."+schema, file).CombinedOutput()
 	}
 	for name, schema := range map[string]string{"github.yml": "github-workflows", "gitlab.yml": "gitlab-ci"} {
 		text := contents(t, nightlyFolder+name)

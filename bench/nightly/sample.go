@@ -12,9 +12,10 @@ import (
 	"rollcall/results/track"
 )
 
-// A sample of a short metric repeats its call for [Suite].SampleTime, but leastParts times at least. It reads the clocks
-// after every call, or after so many that they take partTime. The processor time of the sample is that of its fastest parts,
-// the first tenth: those that no other process has interrupted, after which the caches hold something else.
+// A sample of a short metric repeats its call for the suite's SampleTime, but leastParts times at least. It reads the
+// clocks after every call, or after so many that they take partTime. The processor time of the sample is that of its
+// fastest parts, the first tenth: those that no other process has interrupted, after which the caches hold something
+// else.
 const (
 	partTime     = 300 * time.Microsecond
 	leastParts   = 8
