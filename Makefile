@@ -143,8 +143,8 @@ bench-cinic: build ## the same on CINIC-10
 	$(BIN) bench --data cinic10
 
 HISTORY ?= results/history
-nightly: build ## measure the standard workloads, append to the history, fail on a regression
-	$(BIN) track run --history '$(HISTORY)'
+nightly: build ## measure the standard workloads, append to HISTORY, fail on a regression: NIGHTLY='flags of track run'
+	$(BIN) track run --history '$(HISTORY)' $(NIGHTLY)
 
 OUT ?= out/replay
 replay-cheap: build ## run what takes hours at the papers' size, keep its files in results/replay; a repeated call resumes

@@ -267,7 +267,7 @@ json.dump(wrong, sys.stdout)
 // The manifests are what the schemas of Kubernetes want, with no field that they do not know, and of the right types.
 func TestClusterSchema(t *testing.T) {
 	if out, err := exec.Command("python3", "-c", "import kubernetes_validate, yaml").CombinedOutput(); err != nil {
-		t.Skipf("no python3 with kubernetes_validate here: pip install kubernetes-validate==1.33.1: %v %s",
+		t.Skipf("no python3 with kubernetes_validate here: pip install -r .ci/schemas.txt: %v %s",
 			err, bytes.TrimSpace(out))
 	}
 	wrong := func(text string) (wrong []string) {

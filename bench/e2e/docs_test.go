@@ -70,19 +70,18 @@ type docsCommand struct {
 var (
 	docsNote = regexp.MustCompile(`^<!-- test: (.*) -->$`)
 	docsSpan = regexp.MustCompile("`([^`]+)`")
-	docsStep = regexp.MustCompile(`^\s*(?:- )?(?:run: )?`) // before a command in YAML
 	docsDo   = regexp.MustCompile(`\bdo\b`)
 	docsDone = regexp.MustCompile(`\bdone\b`)
-	// docsProgram is the beginning of a span of code or of a step in YAML that is a command; docsHole what a reader
-	// has to fill in, so that a command with it in a sentence is looked up and not run.
+	// docsProgram is the beginning of a span of code that is a command; docsHole what a reader has to fill in, so that a
+	// command with it in a sentence is looked up and not run.
 	docsProgram = regexp.MustCompile(`^((bin/)?rollcall|make|go|eval|docker|python3|apt-get|` +
 		`tensorboard|nvidia-smi|nsys|ncu) `)
 	docsHole = regexp.MustCompile(` (?:[A-Z]+…?|n)( |$)|\\\|`)
 )
 
 // docsCommands returns the commands of a page of Markdown: the lines of its blocks of shell, of which those that go on
-// behind a backslash and those of a loop are one, and spans of code and steps of YAML that begin with a program. Blocks
-// of text and of Python have none.
+// behind a backslash and those of a loop are one, and spans of code that begin with a program. Blocks of text, of Python
+// and of YAML have none.
 func docsCommands(text string) (commands []docsCommand) {
 	var open docsCommand // what goes on in the next line
 	fence, fenced, block, skip, used := "", false, false, false, false
@@ -116,11 +115,6 @@ func docsCommands(text string) (commands []docsCommand) {
 				commands, open = append(commands, open), docsCommand{}
 			}
 			used = true
-		case fenced && fence == "yaml":
-			step, _, _ := strings.Cut(docsStep.ReplaceAllString(line, ""), "  #")
-			if docsProgram.MatchString(step) {
-				commands = append(commands, docsCommand{line: i + 1, text: step, skipped: skip})
-			}
 		case !fenced:
 			if strings.HasPrefix(line, "#") {
 				task = ""
@@ -226,13 +220,11 @@ func TestDocs(t *testing.T) {
 	must.OK(t, os.MkdirAll(filepath.Join(template, "results"), 0o777))
 	must.OK(t, os.Symlink(filepath.Join(repository, "results", "replay"), filepath.Join(template, "results", "replay")))
 	writeTinyData(t, template)
-	for _, history := range []string{"results/history", "rollcall-history"} {
-		// Its fingerprint begins with 3fa9, as in the examples.
-		machine := track.Machine{Suite: "test/1", Engine: "cpu-avx2", Device: "CPU 47199", Precision: "fp32"}
-		resultstest.Nights(t, filepath.Join(template, history), machine, 14, 0, 1)
-		machine.Name = "bench-1"
-		resultstest.Nights(t, filepath.Join(template, history), machine, 14, 0, 1)
-	}
+	// Its fingerprint begins with 3fa9, as in the examples.
+	machine := track.Machine{Suite: "test/1", Engine: "cpu-avx2", Device: "CPU 47199", Precision: "fp32"}
+	resultstest.Nights(t, filepath.Join(template, "results", "history"), machine, 14, 0, 1)
+	machine.Name = "bench-1"
+	resultstest.Nights(t, filepath.Join(template, "results", "history"), machine, 14, 0, 1)
 	t.Chdir(script) // where files have their names alone, which failures begin with
 	testscript.Run(t, testscript.Params{
 		Files: files, ContinueOnError: true, RequireExplicitExec: true,

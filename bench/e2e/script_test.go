@@ -29,6 +29,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/cli"
+	"rollcall/bench/nightly"
 	"rollcall/bench/run"
 	"rollcall/bench/run/progress"
 	"rollcall/internal/lock"
@@ -115,6 +116,9 @@ var scriptPrograms = map[string]func(){
 		cli.CollectEvery = 300 * time.Millisecond // a cluster of a test's own can be asked often
 		stdout, stderr := planted(os.Stdout, os.Stderr)
 		args := os.Args[1:]
+		if os.Getenv(tinyNights) != "" {
+			nightly.StandardSuite = tinySuite
+		}
 		if os.Getenv(inScript) != "" {
 			args = words(args)
 		} else {

@@ -12,11 +12,11 @@ import (
 	"rollcall/results/track"
 )
 
-// A sample of a short metric repeats its call for sampleTime, but leastParts times at least. It reads the clocks after
-// every call, or after so many that they take partTime. The processor time of the sample is that of its fastest parts,
-// the first tenth: those that no other process has interrupted, after which the caches hold something else.
+// A sample of a short metric repeats its call for the suite's SampleTime, but leastParts times at least. It reads the
+// clocks after every call, or after so many that they take partTime. The processor time of the sample is that of its
+// fastest parts, the first tenth: those that no other process has interrupted, after which the caches hold something
+// else.
 const (
-	sampleTime   = 20 * time.Millisecond
 	partTime     = 300 * time.Microsecond
 	leastParts   = 8
 	fastestParts = 0.1
@@ -51,7 +51,7 @@ func (b *Bench) short(ctx context.Context, m metric, call func() error) error {
 				break
 			}
 		}
-		p.count = max(leastParts, int(sampleTime/max(took, 1)))
+		p.count = max(leastParts, int(b.Suite.SampleTime/max(took, 1)))
 		b.repeat[m.name] = p // the same in all passes, so that all samples are of as many calls
 	}
 	return b.sample(ctx, m, p, call)
