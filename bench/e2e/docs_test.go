@@ -72,16 +72,16 @@ var (
 	docsSpan = regexp.MustCompile("`([^`]+)`")
 	docsDo   = regexp.MustCompile(`\bdo\b`)
 	docsDone = regexp.MustCompile(`\bdone\b`)
-	// docsProgram is the beginning of a span of code that is a command; docsHole what a reader has to fill in, so that a
-	// command with it in a sentence is looked up and not run.
+	// docsProgram is the beginning of a span of code that is a command; docsHole what a reader has to fill in, so that
+	// a command with it in a sentence is looked up and not run.
 	docsProgram = regexp.MustCompile(`^((bin/)?rollcall|make|go|eval|docker|python3|apt-get|` +
 		`tensorboard|nvidia-smi|nsys|ncu) `)
 	docsHole = regexp.MustCompile(` (?:[A-Z]+…?|n)( |$)|\\\|`)
 )
 
 // docsCommands returns the commands of a page of Markdown: the lines of its blocks of shell, of which those that go on
-// behind a backslash and those of a loop are one, and spans of code that begin with a program. Blocks of text, of Python
-// and of YAML have none.
+// behind a backslash and those of a loop are one, and spans of code that begin with a program. Blocks of text, of
+// Python and of YAML have none.
 func docsCommands(text string) (commands []docsCommand) {
 	var open docsCommand // what goes on in the next line
 	fence, fenced, block, skip, used := "", false, false, false, false
