@@ -33,7 +33,7 @@ func TestSampleCounts(t *testing.T) {
 	}
 	times, counts := b.values[0], b.values[1]
 	// Both are of one of the two things that a call does. The mean of the parts is on a processor for at least as long
-	// as the fastest ones take (a tenth less, for the clocks differ), and the process not for much longer than they take.
+	// as the fastest ones take (a tenth less: the clocks differ), and the process for not much longer than all take.
 	least, most := 0.9e3*times.Processor[0], 1.5e3*times.Wall[0]
 	if len(counts.Wall) != 1 || counts.Unit != "count" || counts.Processor != nil || counts.Reference != nil ||
 		counts.Wall[0] < least || counts.Wall[0] > most {

@@ -76,7 +76,7 @@ func TestCUDANight(t *testing.T) {
 	}
 	// The others are a round, a step, an evaluation, and two of the server.
 	if timed < 10 || len(values) != 3*timed+copies+5 {
-		t.Errorf("%d metrics of %d kernels and %d copies: want 10 kernels at least, with three metrics each, and 5 others",
+		t.Errorf("%d metrics of %d kernels and %d copies: want 10 kernels at least, with 3 metrics each, and 5 others",
 			len(values), timed, copies)
 	}
 }
