@@ -102,6 +102,13 @@ type History struct {
 	reciprocal bool // the values are 1/x of what was measured, of which more is better
 }
 
+// first returns the history of the first n nights.
+func (h *History) first(n int) *History {
+	kept := *h
+	kept.Nights = h.Nights[:n]
+	return &kept
+}
+
 // sort puts the nights in the order of their times.
 func (h *History) sort() {
 	slices.SortStableFunc(h.Nights, func(a, b Night) int {
