@@ -172,7 +172,7 @@ func (p *place) marks(b *strings.Builder, marks []Mark) (over string) {
 		}
 		top := p.above - 4 - nameHeight*float64(at[i])
 		fmt.Fprintf(&out, `<g class="mark %s"><path d="M%s %gV%g"/><text x="%s" y="%g">%s</text></g>`, class,
-			num(p.px(m.X)), top+3, foot, num(middle(m)), top, html.EscapeString(m.Name))
+			num(p.px(m.X)), p.above, foot, num(middle(m)), top, html.EscapeString(m.Name))
 	}
 	return out.String()
 }

@@ -95,7 +95,7 @@ func countTicks(low, high float64) []plot.Tick {
 // dateTicks returns labels at Mondays or, on a long axis, at the first days of months; at every day or second day on a
 // short one. low and high are days since 1970.
 func dateTicks(low, high float64) (ticks []plot.Tick) {
-	const most = 4 // dates are long
+	const most, mostMonths = 4, 5 // labels are long
 	for _, step := range []float64{1, 2, 7, 14} {
 		if high-low > most*step {
 			continue
@@ -108,7 +108,7 @@ func dateTicks(low, high float64) (ticks []plot.Tick) {
 	}
 	step := 1 // months
 	for _, step = range []int{1, 2, 3, 6, 12, 24, 60, 120} {
-		if (high-low)/30.4 <= most*float64(step) {
+		if (high-low)/30.4 <= mostMonths*float64(step) {
 			break
 		}
 	}

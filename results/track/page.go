@@ -27,7 +27,8 @@ const lastNights = 14
 type pageData struct {
 	Verdict
 	Head              page.Head
-	Name, Word, Class string // of the machine; the verdict in a word or two, and its CSS class
+	Name, Word, Class string   // of the machine; the verdict in a word or two, and its CSS class
+	Odd               []string // what is odd in the history or in its last night
 	Events            []Finding
 	Groups            []string // of metrics, for the filter
 	Charts            []chartData
@@ -49,11 +50,20 @@ type chartData struct {
 func WritePage(w io.Writer, h *History, r Rule, v Verdict) error {
 	h = h.first(v.Nights)
 	_, trends := r.Examine(h)
+	m := h.Machine
 	d := pageData{
 		Head:    page.Head{Version: v.Version, Style: page.Style(max(nightStyle, levelStyle) + 1)},
-		Verdict: v,
-		Name:    cmp.Or(h.Machine.Name, strings.Join([]string{h.Machine.Device, h.Machine.Engine, h.Machine.Precision}, ", ")),
-		Events:  slices.Clone(v.Events), Keys: chartKeys,
+		Verdict: v, Name: cmp.Or(m.Name, strings.Join([]string{m.Device, m.Engine, m.Precision}, ", ")),
+		Events: slices.Clone(v.Events), Keys: chartKeys,
+	}
+	for _, line := range v.Warnings() {
+		d.Odd = append(d.Odd, strings.TrimPrefix(line, "track: "+v.File+": "))
+	}
+	if missing := v.Incomplete(); missing != "" {
+		d.Odd = append(d.Odd, "not judged in the last night: "+missing)
+	}
+	if len(v.New) > 0 {
+		d.Odd = append(d.Odd, "new in the last night: "+strings.Join(v.New, ", "))
 	}
 	switch open := len(v.Open()); {
 	case open > 0:
@@ -62,6 +72,8 @@ func WritePage(w io.Writer, h *History, r Rule, v Verdict) error {
 		d.Word, d.Class = "Not known", "unknown"
 	case v.Compared == 0:
 		d.Word, d.Class = "Too early", "unknown"
+	case len(v.waits)+len(v.New) > 0:
+		d.Word, d.Class = "No regression so far", "good"
 	default:
 		d.Word, d.Class = "No regression", "good"
 	}

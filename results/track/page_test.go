@@ -81,7 +81,7 @@ func TestPage(t *testing.T) {
 			}
 			page, v := pageOf(t, h, end, accepted...)
 			checkLinks(t, page)
-			if strings.Contains(page, "<script>alert") || strings.Contains(page, "http:") || strings.Contains(page, "https:") {
+			if strings.Contains(page, "<script>alert") || strings.Contains(page, "://") {
 				t.Errorf("%s %d: a text of the history is an element of the page, or the page has an address", kind, seed)
 			}
 			figures := map[string]string{}
@@ -98,7 +98,7 @@ func TestPage(t *testing.T) {
 			}
 			for _, f := range v.Events {
 				states[f.State]++
-				event := partOf(page, fmt.Sprintf(`<article class="event %s" id="event-%s">`, f.State, f.ID), "</article>")
+				event := partOf(page, fmt.Sprintf(`class="event %s" id="event-%s">`, f.State, f.ID), "</article>")
 				if n := strings.Count(event, `<tr><th scope="row">`); n != len(f.Metrics) {
 					t.Errorf("%s %d: event %s has %d metrics on the page, want %d", kind, seed, f.ID, n, len(f.Metrics))
 				}
