@@ -26,7 +26,8 @@ type Head struct {
 }
 
 // Template parses the template of a page. It may use the template "head"; "link" for a link to the part of the page that
-// the link is in; and the function script for the script as an element. It panics on a mistake, which cannot stay unnoticed if the program parses its templates when it starts.
+// the link is in; "keys" for a legend; and the function script for the script as an element. It panics on a mistake,
+// which cannot stay unnoticed if the program parses its templates when it starts.
 func Template(name, text string, funcs template.FuncMap) *template.Template {
 	t := template.New(name).Funcs(funcs).Funcs(template.FuncMap{
 		"join":   strings.Join,

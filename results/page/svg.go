@@ -70,7 +70,10 @@ func Draw(c plot.Chart, keys map[string]Key, marks ...Mark) (Chart, error) {
 	var says string
 	switch c := c.(type) {
 	case plot.LineChart:
-		names := p.marks(&body, marks)
+		names := ""
+		if len(marks) > 0 {
+			names = p.marks(&body, marks)
+		}
 		p.grid(&body)
 		for _, s := range c.Series {
 			p.series(&body, s, c.LogY, keys[s.Name])
@@ -164,16 +167,18 @@ func (p *place) marks(b *strings.Builder, marks []Mark) (over string) {
 	p.above += nameHeight * float64(len(lines))
 	p.height += nameHeight * float64(len(lines))
 	var out strings.Builder
+	b.WriteString(`<g class="spans">`)
 	for i, m := range marks {
 		class, foot := html.EscapeString(m.Class), p.height-below
 		if m.To > m.X {
-			fmt.Fprintf(b, `<path class="span %s" d="M%s %gV%gH%sV%gz"/>`, class, num(p.px(m.X)), p.above, foot,
+			fmt.Fprintf(b, `<path class="%s" d="M%s %gV%gH%sV%gz"/>`, class, num(p.px(m.X)), p.above, foot,
 				num(p.px(m.To)), p.above)
 		}
 		top := p.above - 4 - nameHeight*float64(at[i])
 		fmt.Fprintf(&out, `<g class="mark %s"><path d="M%s %gV%g"/><text x="%s" y="%g">%s</text></g>`, class,
 			num(p.px(m.X)), p.above, foot, num(middle(m)), top, html.EscapeString(m.Name))
 	}
+	b.WriteString(`</g>`)
 	return out.String()
 }
 

@@ -46,7 +46,7 @@ func TestMarks(t *testing.T) {
 		if text := strings.Join(got, ", "); text != test.want {
 			t.Errorf("marks at %v: %q, want %q", test.x, text, test.want)
 		}
-		if strings.Contains(string(drawn.SVG), `class="span`) {
+		if strings.Contains(string(drawn.SVG), `<path class="open"`) {
 			t.Errorf("marks at %v are shaded, want lines", test.x)
 		}
 	}
