@@ -25,9 +25,9 @@ type Head struct {
 	Style          template.HTML // see [Style]
 }
 
-// Template parses the template of a page. It may use the template "head"; "link" for a link to the part of the page that
-// the link is in; "keys" for a legend; and the function script for the script as an element. It panics on a mistake,
-// which cannot stay unnoticed if the program parses its templates when it starts.
+// Template parses the template of a page. It may use the template "head"; "link" for a link to the part of the page
+// that the link is in; "keys" for a legend; and the function script for the script as an element. It panics on a
+// mistake, which cannot stay unnoticed if the program parses its templates when it starts.
 func Template(name, text string, funcs template.FuncMap) *template.Template {
 	t := template.New(name).Funcs(funcs).Funcs(template.FuncMap{
 		"join":   strings.Join,
@@ -36,8 +36,8 @@ func Template(name, text string, funcs template.FuncMap) *template.Template {
 	return template.Must(template.Must(t.Parse(headHTML)).Parse(text))
 }
 
-// Style returns the style sheet as an element, with n styles of lines (.l0, …), bands (.b0, …) and filled bars (.f0, …)
-// in the colours and dashes of package plot; style.css has lighter colours for a dark page.
+// Style returns the style sheet as an element, with n styles of lines (.l0, …), bands (.b0, …) and bars (.f0, …) in the
+// colours and dashes of package plot; style.css has lighter colours for a dark page.
 func Style(n int) template.HTML {
 	var b strings.Builder
 	b.WriteString("<style>:root{")
