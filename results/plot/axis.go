@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"gonum.org/v1/plot"
 
@@ -90,6 +91,43 @@ func countTicks(low, high float64) []plot.Tick {
 	}
 	return ticks
 }
+
+// dateTicks returns labels at Mondays or, on a long axis, at the first days of months; at every day or second day on a
+// short one. low and high are days since 1970.
+func dateTicks(low, high float64) (ticks []plot.Tick) {
+	const most, mostMonths = 4, 5 // labels are long
+	for _, step := range []float64{1, 2, 7, 14} {
+		if high-low > most*step {
+			continue
+		}
+		const monday = 4 // 1970-01-05
+		for day := monday + step*math.Ceil((low-monday)/step); day <= high; day += step {
+			ticks = append(ticks, plot.Tick{Value: day, Label: dateOf(day).Format(time.DateOnly)})
+		}
+		return ticks
+	}
+	step := 1 // months
+	for _, step = range []int{1, 2, 3, 6, 12, 24, 60, 120} {
+		if (high-low)/30.4 <= mostMonths*float64(step) {
+			break
+		}
+	}
+	for year := dateOf(low).Year(); ; year++ {
+		for month := 1; month <= 12; month++ {
+			at := time.Date(year, time.Month(month), 1, 0, 0, 0, 0, time.UTC)
+			day := float64(at.Unix()) / 86400
+			if day > high {
+				return ticks
+			}
+			if day >= low && (12*year+month-1)%step == 0 {
+				ticks = append(ticks, plot.Tick{Value: day, Label: at.Format("2006-01")})
+			}
+		}
+	}
+}
+
+// dateOf returns the time so many days after the beginning of 1970.
+func dateOf(days float64) time.Time { return time.Unix(int64(86400*days), 0).UTC() }
 
 // logTicks returns ticks for an axis of decimal logarithms, from 10^low to 10^high. Powers of ten have labels; if these
 // are too few, so do 2 and 5 times the powers of ten. The ticks in between have no labels. If even that gives fewer

@@ -18,6 +18,8 @@ type LineChart struct {
 	Title, XLabel, YLabel string
 	Series                []Series
 	LogY                  bool
+	Dates                 bool           // the x are days since 1970, and the labels of the axis are dates
+	XMin, XMax            files.Optional // ends of the x axis; if missing, the range of the data
 	YMin, YMax            files.Optional // ends of the y axis; if missing, the range of the data and a little more
 }
 
@@ -50,8 +52,12 @@ func (c LineChart) plot(l styles) (*plot.Plot, error) {
 	if c.hasMarks() {
 		p.Add(c.marks(l)) // above all lines
 	}
-	p.X.Min, p.X.Max = xs.Axis(0, false)
-	low, high := ys.Axis(0.04, c.LogY)
+	low, high := xs.Axis(0, false)
+	p.X.Min, p.X.Max = c.XMin.Or(low), c.XMax.Or(high)
+	if c.Dates {
+		p.X.Tick.Marker = plot.TickerFunc(dateTicks)
+	}
+	low, high = ys.Axis(0.04, c.LogY)
 	p.Y.Min, p.Y.Max = c.YMin.Or(low), c.YMax.Or(high)
 	if !stats.Finite(p.Y.Min) || !stats.Finite(p.Y.Max) || p.Y.Min >= p.Y.Max || c.LogY && p.Y.Min <= 0 {
 		return nil, fmt.Errorf("y axis from %g to %g, want an ascending range, above 0 if logarithmic",

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"rollcall/internal/files"
 	"rollcall/internal/files/filestest"
@@ -298,6 +299,43 @@ func TestFigureDegenerate(t *testing.T) {
 			if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
 				t.Errorf("%s, logarithmic %v: a coordinate or label is not finite", name, logY)
 			}
+		}
+	}
+}
+
+// An axis of dates has one to six labels, whatever its length, at days, Mondays or the first days of months.
+func TestDates(t *testing.T) {
+	begin := time.Date(2025, 12, 30, 3, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		days int
+		want string
+	}{
+		{1, "2025-12-30"},
+		{3, "2025-12-30 2025-12-31 2026-01-01"},
+		{7, "2025-12-30 2026-01-01 2026-01-03 2026-01-05"},
+		{24, "2026-01-05 2026-01-12 2026-01-19"},
+		{50, "2026-01-05 2026-01-19 2026-02-02 2026-02-16"},
+		{100, "2026-01 2026-02 2026-03 2026-04"},
+		{365, "2026-01 2026-04 2026-07 2026-10"},
+		{1500, "2026-01 2027-01 2028-01 2029-01 2030-01"},
+		{20000, "2030-01 2040-01 2050-01 2060-01 2070-01 2080-01"},
+	} {
+		low := float64(begin.Unix()) / 86400
+		high := low + float64(test.days-1)
+		_, x, _, err := Frame(LineChart{
+			Dates: true, Series: []Series{{X: []float64{low, high}, Y: []float64{1, 2}}},
+			XMin: files.Some(low - 0.5), XMax: files.Some(high + 0.5),
+		})
+		var labels []string
+		for _, tick := range x.Ticks {
+			labels = append(labels, tick.Label)
+			if at, _ := time.Parse("2006-01", tick.Label[:7]); tick.Value < low-0.5 || tick.Value > high+0.5 ||
+				len(tick.Label) == 7 && tick.Value != float64(at.Unix())/86400 {
+				t.Errorf("%d days: %s at %g, want it there and on the axis", test.days, tick.Label, tick.Value)
+			}
+		}
+		if got := strings.Join(labels, " "); got != test.want || err != nil {
+			t.Errorf("%d days: %s, %v, want %s", test.days, got, err, test.want)
 		}
 	}
 }

@@ -14,6 +14,6 @@
 //   - any CSV with the columns client and accuracy (or test_acc, or acc), and optionally round: how the accuracy is
 //     distributed over the clients in the last round of the file.
 //
-// Package plot draws the files. The page draws its charts itself because gonum's SVG canvas writes no groups and no
-// classes: the filter could not hide the curves of one method, and the colours could not change in dark mode.
+// Package plot draws the files. Package page draws the charts of the page, because gonum's SVG canvas writes no groups
+// and no classes: the filter could not hide the curves of one method, and the colours could not change in dark mode.
 package report

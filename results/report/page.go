@@ -13,23 +13,17 @@ import (
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/judge"
+	"rollcall/results/page"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 )
 
-var (
-	//go:embed page.html.tmpl
-	pageHTML string
-	//go:embed style.css
-	styleCSS string
-	//go:embed script.js
-	scriptJS string
-)
+//go:embed page.html.tmpl
+var pageHTML string
 
-// pageTemplate is parsed when the program starts, so that a mistake in it cannot stay unnoticed.
-var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.FuncMap{
-	"join": strings.Join, "method": papers.MethodTitle, "data": papers.DataTitle,
-}).Parse(pageHTML))
+var pageTemplate = page.Template("report", pageHTML, template.FuncMap{
+	"method": papers.MethodTitle, "data": papers.DataTitle,
+})
 
 // sections are the sections with figures, in the order of the page.
 var sections = []sectionData{
@@ -43,21 +37,21 @@ var sections = []sectionData{
 }
 
 type pageData struct {
-	Style, Script        template.HTML // inline: the page loads no other file
-	Title, Version, Made string
-	Folders              []string
-	Bad                  []string
-	Filters              []filter
-	Glances              []glance
-	Tables               []tableData
-	Sections             []sectionData
-	Runs                 []runData
-	RunCount, CellCount  int
-	Devices              []string
-	NotDrawn             []string // names of files that no figure shows
-	FiguresFolder        string
-	Widths               []plot.Width
-	Kinds                []string
+	page.Head
+	Made                string
+	Folders             []string
+	Bad                 []string
+	Filters             []filter
+	Glances             []glance
+	Tables              []tableData
+	Sections            []sectionData
+	Runs                []runData
+	RunCount, CellCount int
+	Devices             []string
+	NotDrawn            []string // names of files that no figure shows
+	FiguresFolder       string
+	Widths              []plot.Width
+	Kinds               []string
 }
 
 type sectionData struct {
@@ -112,12 +106,11 @@ func (f filter) Shown(name string) string {
 // of styles, and before it lists what could not be drawn.
 func (b *builder) data() *pageData {
 	d := &pageData{
-		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders,
-		Title:  "rollcall report",
+		Head: page.Head{Title: "rollcall report", Version: b.Version},
+		Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders,
 		Widths: plot.Widths, Kinds: plot.Kinds,
 		RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs, b.Mixed)), FiguresFolder: figuresFolder,
 	}
-	d.Script = template.HTML("<script>" + scriptJS + "</script>") // our own files
 	d.runs(b)
 	d.tables(b)
 	most := 0
@@ -141,7 +134,7 @@ func (b *builder) data() *pageData {
 			d.Sections = append(d.Sections, section)
 		}
 	}
-	d.Style = template.HTML("<style>" + styleRules(most) + styleCSS + "</style>") // our own files
+	d.Style = page.Style(most)
 	d.notDrawn(b)
 	d.filters(b)
 	for _, err := range slices.Concat(b.Bad, b.bad) {
@@ -152,10 +145,10 @@ func (b *builder) data() *pageData {
 
 // draw sets the charts of a figure and its legend.
 func (f *figure) draw(methods []string) error {
-	keys := map[string]key{}
+	keys := map[string]page.Key{}
 	_, bars := f.drawn.Panels[0][0].(plot.KeyedBars)
 	for _, name := range f.drawn.Names() {
-		k := key{
+		k := page.Key{
 			Name: f.drawn.Keys[name].Label, Method: papers.MethodOf(name, methods), Style: f.drawn.Keys[name].Style,
 		}
 		if bars {
@@ -168,13 +161,13 @@ func (f *figure) draw(methods []string) error {
 			if c == nil {
 				continue
 			}
-			out, err := drawChart(c, keys)
+			out, err := page.Draw(c, keys)
 			if err != nil {
 				return err
 			}
 			f.Charts = append(f.Charts, out)
 			if r, ok := c.(plot.Raster); ok {
-				f.Keys = append(f.Keys, rasterKeys(r)...)
+				f.Keys = append(f.Keys, page.RasterKeys(r)...)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/metrics"
+	"rollcall/results/page"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 )
@@ -70,10 +71,10 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	if err := ctx.Err(); err != nil {
 		return done, err
 	}
-	page := b.data()
+	data := b.data()
 	done.Bad = b.bad // the charts of the page included
 	if err := files.WriteFile(done.Page, func(w io.Writer) error {
-		return pageTemplate.Execute(files.Printed(w), page)
+		return pageTemplate.Execute(files.Printed(w), data)
 	}); err != nil {
 		return done, err
 	}
@@ -92,8 +93,8 @@ type figure struct {
 	Data         string // for the filters, like the next two; empty: no filter hides the figure
 	Availability string
 	Methods      []string
-	Charts       []chart // the charts of the page
-	Keys         []key   // the legend of the page
+	Charts       []page.Chart // the charts of the page
+	Keys         []page.Key   // the legend of the page
 
 	section string                  // ID of its section
 	drawn   plot.Figure             // the figure as the files have it
@@ -223,11 +224,11 @@ func (b *builder) mayReplace(dir string) error {
 		}
 		return fmt.Errorf("report: %s: %w", path, err)
 	}
-	page := filepath.Join(dir, Page)
-	if there, ours, err := written(page, pageMark); ours {
+	index := filepath.Join(dir, Page)
+	if there, ours, err := written(index, pageMark); ours {
 		return nil
 	} else if there {
-		return refused(page, err)
+		return refused(index, err)
 	}
 	for _, f := range b.figures {
 		path := filepath.Join(dir, figuresFolder, f.ID)

@@ -110,6 +110,13 @@ func (h *History) count(n int) string {
 	return files.Count(n, "night")
 }
 
+// first returns the history of the first n nights.
+func (h *History) first(n int) *History {
+	kept := *h
+	kept.Nights = h.Nights[:n]
+	return &kept
+}
+
 // sort puts the nights in the order of their times.
 func (h *History) sort() {
 	slices.SortStableFunc(h.Nights, func(a, b Night) int {

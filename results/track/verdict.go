@@ -96,12 +96,10 @@ type Change struct {
 // Judge returns the verdict on the nights of a history up to now, and leaves out later ones. accepted are the
 // acceptances of its events. It fails if no night is left.
 func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, error) {
-	kept := *h
 	later := slices.IndexFunc(h.Nights, func(n Night) bool { return n.Time.After(now) })
 	if later < 0 {
 		later = len(h.Nights)
 	}
-	kept.Nights = h.Nights[:later]
 	v := Verdict{
 		Schema: 2, File: h.Path, Fingerprint: h.Machine.Fingerprint(), Machine: h.Machine.String(),
 		Events: []Finding{}, New: []string{}, Gone: []string{}, Damaged: []string{}, Later: []string{}, Hosts: []string{},
@@ -113,7 +111,7 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 		return v, fmt.Errorf("track: %s: all nights are later than now, %s: want the clock right",
 			h.Path, now.UTC().Format(time.RFC3339))
 	}
-	last := later - 1
+	kept, last := h.first(later), later-1
 	n := kept.Nights[last]
 	v.Run, v.Time, v.Version, v.Nights = n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, later
 	v.Metrics = len(n.judged())
@@ -122,7 +120,7 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 	if n.Version == "" {
 		v.of = h.Path
 	}
-	events, trends := r.Examine(&kept)
+	events, trends := r.Examine(kept)
 	for _, t := range trends {
 		switch k := len(t.Nights); {
 		case k == 0 || t.Nights[k-1] != last:
@@ -133,9 +131,9 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 		}
 	}
 	for _, e := range events {
-		v.Events = append(v.Events, e.finding(&kept, trends, accepted, r.MinEffect))
+		v.Events = append(v.Events, e.finding(kept, trends, accepted, r.MinEffect))
 	}
-	v.missing(&kept)
+	v.missing(kept)
 	v.Hosts = append(v.Hosts, alternating(kept.Nights)...)
 	v.Text = v.line(h)
 	return v, nil
@@ -292,6 +290,14 @@ func some(names []string, most int) []string {
 		return append(slices.Clone(names[:most]), fmt.Sprintf("%d others", more))
 	}
 	return names
+}
+
+// number writes a median with four digits or more, and without an exponent unless it is very large or small.
+func number(x float64) string {
+	if x >= 1e4 && x < 1e9 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.4g", x)
 }
 
 // line describes an event in one line.
@@ -457,7 +463,7 @@ func (v *Verdict) text(b *strings.Builder, nights int) {
 				change += ", last measured " + m.LastRun
 			}
 			table.Lines = append(table.Lines, []string{
-				"       ", m.Metric, fmt.Sprintf("%.4g → %.4g %s", m.Before, m.After, m.Unit), change,
+				"       ", m.Metric, number(m.Before) + " → " + number(m.After) + " " + m.Unit, change,
 				fmt.Sprintf("%s after %d", files.Count(m.NightsAfter, "night"), m.NightsBefore),
 			})
 		}

@@ -4,8 +4,8 @@
 (function () {
   const form = document.getElementById("filter");
   const shown = document.getElementById("shown");
-  const kinds = ["method", "data", "availability"];
-  const marked = document.querySelectorAll("main [data-method], main [data-methods], main [data-data], main [data-availability]");
+  const kinds = ["method", "data", "availability", "group"];
+  const marked = document.querySelectorAll("main [data-method], main [data-methods], main [data-data], main [data-availability], main [data-group]");
   const figures = document.querySelectorAll("main figure");
   const boxes = (kind) => [...form.querySelectorAll('input[name="' + kind + '"]')];
 
@@ -34,7 +34,7 @@
     for (const kind of kinds) off[kind] = new Set(boxes(kind).filter((box) => !box.checked).map((box) => box.value));
     for (const e of marked) {
       const d = e.dataset;
-      const away = off.method.has(d.method) || off.data.has(d.data) || off.availability.has(d.availability) ||
+      const away = off.method.has(d.method) || off.data.has(d.data) || off.availability.has(d.availability) || off.group.has(d.group) ||
         (d.methods !== undefined && d.methods.split(" ").every((m) => off.method.has(m)));
       if (e instanceof SVGElement) e.style.display = away ? "none" : "";
       else e.hidden = away;
@@ -145,7 +145,8 @@
       values.sort((a, b) => a.y - b.y);
       const head = document.createElement("b");
       const where = x.value(at);
-      head.textContent = svg.dataset.of + " " + (x.span >= 20 ? Math.round(where) : +where.toPrecision(4));
+      head.textContent = "dates" in svg.dataset ? new Date(where * 864e5).toISOString().slice(0, 10) :
+        svg.dataset.of + " " + (x.span >= 20 ? Math.round(where) : +where.toPrecision(4));
       tip.replaceChildren(head);
       for (const v of values) {
         const row = document.createElement("span");

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"cmp"
@@ -23,18 +23,28 @@ const (
 	right       = 12
 	above       = 8
 	below       = 42
+	nameWidth   = 58 // of a mark: six hexadecimal digits, and a gap
+	nameHeight  = 16
 )
 
-// chart is one panel on the page.
-type chart struct {
+// Chart is one panel on a page.
+type Chart struct {
 	Title string
 	SVG   template.HTML
 }
 
+// Mark is a vertical line in a line chart, with a name above the data.
+type Mark struct {
+	X     float64
+	To    float64 // the chart is shaded from X to here; X: not at all
+	Name  string
+	Class string // of the style sheet
+}
+
 // place converts data to pixels of a chart.
 type place struct {
-	x, y          plot.Axis
-	width, height float64
+	x, y                 plot.Axis
+	width, height, above float64
 }
 
 // px returns the horizontal position of a value, in pixels from the left.
@@ -45,25 +55,30 @@ func (p place) px(v float64) float64 {
 // py returns the vertical position of a value, in pixels from the top.
 func (p place) py(v float64) float64 {
 	v = min(max(v, p.y.Low), p.y.High) // bands may reach beyond the axis
-	return p.height - below - (v-p.y.Low)/(p.y.High-p.y.Low)*(p.height-above-below)
+	return p.height - below - (v-p.y.Low)/(p.y.High-p.y.Low)*(p.height-p.above-below)
 }
 
-// drawChart returns a panel as SVG. Its colours are classes of the style sheet, a group marks the shapes of each method
+// Draw returns a panel as SVG. Its colours are classes of the style sheet, a group marks the shapes of each method
 // for the filter, and its label describes the data for readers who cannot see it.
-func drawChart(c plot.Chart, keys map[string]key) (chart, error) {
+func Draw(c plot.Chart, keys map[string]Key, marks ...Mark) (Chart, error) {
 	title, x, y, err := plot.Frame(c)
 	if err != nil {
-		return chart{}, err
+		return Chart{}, err
 	}
-	p := place{x: x, y: y, width: chartWidth, height: chartHeight}
+	p := place{x: x, y: y, width: chartWidth, height: chartHeight, above: above}
 	var body strings.Builder
 	var says string
 	switch c := c.(type) {
 	case plot.LineChart:
+		names := ""
+		if len(marks) > 0 {
+			names = p.marks(&body, marks)
+		}
 		p.grid(&body)
 		for _, s := range c.Series {
 			p.series(&body, s, c.LogY, keys[s.Name])
 		}
+		body.WriteString(names)
 		says = lineWords(c, keys)
 	case plot.Histogram:
 		p.grid(&body)
@@ -109,11 +124,12 @@ func drawChart(c plot.Chart, keys map[string]key) (chart, error) {
 	svg.WriteString(body.String())
 	p.words(&svg)
 	svg.WriteString(`</svg>`)
-	return chart{title, template.HTML(svg.String())}, nil // every text in it is escaped
+	return Chart{title, template.HTML(svg.String())}, nil // every text in it is escaped
 }
 
 // scale returns the attributes of a line chart by which the page's script finds the values under the pointer: the
-// pixels and the values at the two ends of each axis, and whether the values of y are logarithms. Other charts have
+// pixels and the values at the two ends of each axis, and whether the values of y are logarithms, and those of
+// x dates. Other charts have
 // none.
 func (p place) scale(c plot.Chart) string {
 	lines, is := c.(plot.LineChart)
@@ -124,9 +140,46 @@ func (p place) scale(c plot.Chart) string {
 	if lines.LogY {
 		kind = "log"
 	}
-	return fmt.Sprintf(` data-x="%d %g %g %g" data-y="%g %d %g %g" data-scale="%s" data-of="%s"`,
-		left, p.width-right, p.x.Low, p.x.High, p.height-below, above, p.y.Low, p.y.High, kind,
-		html.EscapeString(p.x.Label))
+	dates := ""
+	if lines.Dates {
+		dates = " data-dates"
+	}
+	return fmt.Sprintf(` data-x="%d %g %g %g" data-y="%g %g %g %g" data-scale="%s" data-of="%s"%s`,
+		left, p.width-right, p.x.Low, p.x.High, p.height-below, p.above, p.y.Low, p.y.High, kind,
+		html.EscapeString(p.x.Label), dates)
+}
+
+// marks shades the parts of marks, and returns their lines and names, which are above the data. It makes the chart
+// higher by the lines of names: a name stands in the first line in which the one before leaves it space.
+func (p *place) marks(b *strings.Builder, marks []Mark) (over string) {
+	var lines []float64 // where the last name of each ends
+	at := make([]int, len(marks))
+	middle := func(m Mark) float64 { return min(max(p.px(m.X), left), p.width-nameWidth/2) }
+	for i, m := range marks {
+		for at[i] < len(lines) && lines[at[i]] > middle(m)-nameWidth/2 {
+			at[i]++
+		}
+		if at[i] == len(lines) {
+			lines = append(lines, 0)
+		}
+		lines[at[i]] = middle(m) + nameWidth/2
+	}
+	p.above += nameHeight * float64(len(lines))
+	p.height += nameHeight * float64(len(lines))
+	var out strings.Builder
+	b.WriteString(`<g class="spans">`)
+	for i, m := range marks {
+		class, foot := html.EscapeString(m.Class), p.height-below
+		if m.To > m.X {
+			fmt.Fprintf(b, `<path class="%s" d="M%s %gV%gH%sV%gz"/>`, class, num(p.px(m.X)), p.above, foot,
+				num(p.px(m.To)), p.above)
+		}
+		top := p.above - 4 - nameHeight*float64(at[i])
+		fmt.Fprintf(&out, `<g class="mark %s"><path d="M%s %gV%g"/><text x="%s" y="%g">%s</text></g>`, class,
+			num(p.px(m.X)), p.above, foot, num(middle(m)), top, html.EscapeString(m.Name))
+	}
+	b.WriteString(`</g>`)
+	return out.String()
 }
 
 // grid draws the lines behind the data.
@@ -136,7 +189,7 @@ func (p place) grid(b *strings.Builder) {
 		fmt.Fprintf(b, "M%d %sH%g", left, num(p.py(t.Value)), p.width-right)
 	}
 	for _, t := range p.x.Ticks {
-		fmt.Fprintf(b, "M%s %dV%g", num(p.px(t.Value)), above, p.height-below)
+		fmt.Fprintf(b, "M%s %gV%g", num(p.px(t.Value)), p.above, p.height-below)
 	}
 	b.WriteString(`"/>`)
 }
@@ -163,7 +216,7 @@ func (p place) words(b *strings.Builder) {
 			html.EscapeString(p.x.Label))
 	}
 	if p.y.Label != "" {
-		middle := (above + p.height - below) / 2
+		middle := (p.above + p.height - below) / 2
 		fmt.Fprintf(b, `<text class="axis" transform="rotate(-90 12 %g)" x="12" y="%g">%s</text>`, middle, middle,
 			html.EscapeString(p.y.Label))
 	}
@@ -196,7 +249,7 @@ func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 }
 
 // series draws the band of a series and the line over it, in a group for its method.
-func (p place) series(b *strings.Builder, s plot.Series, logY bool, k key) {
+func (p place) series(b *strings.Builder, s plot.Series, logY bool, k Key) {
 	style := k.Style
 	fmt.Fprintf(b, `<g data-name="%s"%s>`, html.EscapeString(k.Name), methodAttr(k.Method))
 	bands, lines := s.Paths(logY)
@@ -268,7 +321,7 @@ func tenths(n int) string {
 func num(v float64) string { return tenths(int(math.Round(10 * v))) }
 
 // lineWords says at which values the lines end, for readers who cannot see the chart.
-func lineWords(c plot.LineChart, keys map[string]key) string {
+func lineWords(c plot.LineChart, keys map[string]Key) string {
 	var parts []string
 	for _, s := range c.Series {
 		for _, y := range slices.Backward(s.Y) {
@@ -284,11 +337,12 @@ func lineWords(c plot.LineChart, keys map[string]key) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-func rasterKeys(c plot.Raster) []key {
-	keys := []key{{Name: "active", Class: "bar"}, {Name: "absent", Class: "away"}}
+// RasterKeys returns the entries of a raster's legend.
+func RasterKeys(c plot.Raster) []Key {
+	keys := []Key{{Name: "active", Class: "bar"}, {Name: "absent", Class: "away"}}
 	for _, row := range c.Rows {
 		if len(row.Out) > 0 {
-			return []key{
+			return []Key{
 				{Name: "active and included", Class: "bar"},
 				{Name: "active and left out", Class: "out"},
 				{Name: "absent", Class: "away"},
@@ -352,82 +406,9 @@ func rasterWords(c plot.Raster) string {
 	return text + "."
 }
 
-// key is an entry of a legend.
-type key struct {
+// Key is an entry of a legend.
+type Key struct {
 	Name, Method string // as it is shown; the method for the filter, or empty
 	Style        int
 	Class        string // CSS class of a box of colour; empty: a line of the given Style
-}
-
-// styleRules returns the CSS rules for n styles of lines (.l0, …), bands (.b0, …) and filled bars (.f0, …), in the
-// colours and dashes of package plot; style.css has lighter colours for a dark page.
-func styleRules(n int) string {
-	var b strings.Builder
-	b.WriteString(":root{")
-	for c := range plot.Colours {
-		fmt.Fprintf(&b, "--c%d:%s;", c, plot.Colour(c))
-	}
-	b.WriteString("}")
-	for i := range max(n, 1) {
-		c := i % plot.Colours
-		fmt.Fprintf(&b, ".l%d{stroke:var(--c%d)", i, c)
-		if dash := plot.Dash(i); dash != "" {
-			fmt.Fprintf(&b, ";stroke-dasharray:%s", dash)
-		}
-		fmt.Fprintf(&b, "}.b%d,.f%d{fill:var(--c%d)}", i, i, c)
-	}
-	b.WriteString("path[class^=l]{fill:none;stroke-width:1.8;stroke-linejoin:round}")
-	b.WriteString("path[class^=b]:not(.bar){opacity:.16}")
-	return b.String()
-}
-
-// The number of points of a line in the files and on the page. In the files more would change no pixel. The page has
-// fewer, one in two or three pixels, because it holds all its charts itself: the page of a whole table is to stay below
-// 5 MB.
-const (
-	fileWidth = 700
-	pageWidth = 180
-)
-
-// thinned returns a figure whose lines have at most about so many points, evenly spaced. The CSV keeps all points.
-func thinned(f plot.Figure, points int) plot.Figure {
-	out := f
-	out.Panels = make([][]plot.Chart, len(f.Panels))
-	for j, row := range f.Panels {
-		out.Panels[j] = slices.Clone(row)
-		for i, c := range row {
-			lines, ok := c.(plot.LineChart)
-			if !ok {
-				continue
-			}
-			lines.Series = slices.Clone(lines.Series)
-			for k, s := range lines.Series {
-				lines.Series[k] = thin(s, points)
-			}
-			out.Panels[j][i] = lines
-		}
-	}
-	return out
-}
-
-// thin drops the points of a series that are too close to the one before. It keeps the first and the last point.
-func thin(s plot.Series, points int) plot.Series {
-	// Steps and unsorted lines would change their shape without some of their points.
-	if len(s.X) <= points || s.Step || !slices.IsSorted(s.X) {
-		return s
-	}
-	apart := (s.X[len(s.X)-1] - s.X[0]) / float64(points)
-	out := plot.Series{Name: s.Name}
-	last := math.Inf(-1)
-	for i, x := range s.X {
-		if x-last < apart && i < len(s.X)-1 {
-			continue
-		}
-		last = x
-		out.X, out.Y = append(out.X, x), append(out.Y, s.Y[i])
-		if len(s.Low) > 0 {
-			out.Low, out.High = append(out.Low, s.Low[i]), append(out.High, s.High[i])
-		}
-	}
-	return out
 }
