@@ -36,13 +36,17 @@ func (r BenchRow) Gobench(w io.Writer, rounds []BenchRound) error {
 		if m.Steps > 0 {
 			steps := float64(m.Steps)
 			of = append(of, gobenchLine{
-				{1e9 * wall / steps, "ns/client-step"}, {steps / wall, "client-steps/s"},
-				{float64(m.Images) / wall, "images/s"}, {m.FLOP / wall, "FLOP/s"},
+				{1e9 * wall / steps, "ns/client-step"},
+				{steps / wall, "client-steps/s"},
+				{float64(m.Images) / wall, "images/s"},
+				{m.FLOP / wall, "FLOP/s"},
 			}...)
 		}
 		for _, per := range []gobenchValue{
-			{1e9 * m.Processor.Seconds(), "processor-ns/client-step"}, {m.loops(), "loops/client-step"},
-			{m.Instructions, "instructions/client-step"}, {m.Cycles, "cycles/client-step"},
+			{1e9 * m.Processor.Seconds(), "processor-ns/client-step"},
+			{m.loops(), "loops/client-step"},
+			{m.Instructions, "instructions/client-step"},
+			{m.Cycles, "cycles/client-step"},
 		} {
 			if x, ok := m.perStep(per.value); ok {
 				of = append(of, gobenchValue{x, per.unit})
@@ -57,7 +61,7 @@ func (r BenchRow) Gobench(w io.Writer, rounds []BenchRound) error {
 		of.write(&b, "Round"+workload)
 	}
 	var evaluation, once gobenchLine
-	evaluation.add(r.EvalMS, nsPerMS, "ns/op")
+	evaluation.add(r.EvalMS, nsPerMS, "ns/eval") // not ns/op: benchstat would mean it with the rounds
 	evaluation.add(r.TestAcc, 1, "test-acc")
 	evaluation.write(&b, "Evaluation"+workload)
 	once.add(r.PeakMemMiB, 1<<20, "peak-B")

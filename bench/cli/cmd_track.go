@@ -34,6 +34,7 @@ func (a *app) trackCommand() *cobra.Command {
 from noise by a distribution-free test. Status 1 is a regression, 2 any other failure.`,
 	}
 	cmd.AddCommand(a.trackRunCommand(), a.trackCompareCommand(), a.trackPlotCommand())
+	cmd.AddCommand(a.trackABCommand(), a.trackBisectCommand())
 	for _, c := range cmd.Commands() { // newRoot does it for its own subcommands only
 		completeNames(c)
 	}
