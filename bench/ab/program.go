@@ -41,15 +41,25 @@ func Find(name string) (Program, error) {
 	return Program{Name: name, Path: found}, nil
 }
 
-// DefaultFlags are the flags of `rollcall bench` before those of the user, which win: short rounds of one thread, on
-// generated images. Two threads disturb each other, which differs from pass to pass.
-var DefaultFlags = strings.Fields("--data synthetic --train-size 512 --test-size 1 --clients 4 --local-steps 1 " +
-	"--rounds 10 --threads 1 --no-eval")
+// The flags of `rollcall bench` before those of the user, which win: short rounds of one thread, on generated images.
+// Two threads disturb each other, which differs from pass to pass.
+var (
+	DefaultData  = strings.Fields("--data synthetic --train-size 512 --test-size 1") // unless the user names other data
+	DefaultFlags = strings.Fields("--clients 4 --local-steps 1 --rounds 10 --threads 1 --no-eval")
+)
+
+// args returns the arguments of a run.
+func (b *Bench) args() []string {
+	args := []string{"bench"}
+	if !slices.ContainsFunc(b.Flags, func(f string) bool { return f == "--data" || strings.HasPrefix(f, "--data=") }) {
+		args = append(args, DefaultData...)
+	}
+	return slices.Concat(args, DefaultFlags, b.Flags, []string{"--format", "json", "--out", b.Out})
+}
 
 // run runs `rollcall bench` once and returns its report.
 func (p Program) run(ctx context.Context, b *Bench) (report results.BenchReport, err error) {
-	args := slices.Concat([]string{"bench"}, DefaultFlags, b.Flags, []string{"--format", "json", "--out", b.Out})
-	stdout, last, err := output(ctx, exec.Command(p.Path, args...))
+	stdout, last, err := output(ctx, exec.Command(p.Path, b.args()...))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return report, ctx.Err()
@@ -143,7 +153,7 @@ func comparable(a, b Program, first, second results.BenchReport) error {
 
 // Bench is how programs are measured.
 type Bench struct {
-	Flags []string // of `rollcall bench`, after [DefaultFlags]
+	Flags []string // of `rollcall bench`, after [DefaultData] and [DefaultFlags]
 	Out   string   // folder for the files of bench
 }
 

@@ -55,7 +55,8 @@ func programsBefore(cmd *cobra.Command, args []string) (programs, flags []string
 }
 
 // benchFlagsHelp says what stands after --, for the help of both commands.
-var benchFlagsHelp = "Flags of rollcall bench follow --; before them stand " + strings.Join(ab.DefaultFlags, " ") + "."
+var benchFlagsHelp = "Flags of rollcall bench follow --, after " + strings.Join(ab.DefaultFlags, " ") + ", and after " +
+	strings.Join(ab.DefaultData, " ") + " unless they name other data."
 
 // trackABCommand is `rollcall track ab`: whether one program is slower than another on this machine.
 func (a *app) trackABCommand() *cobra.Command {
