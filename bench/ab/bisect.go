@@ -17,8 +17,8 @@ type Bisect struct {
 	Passes int // in which the first and the last are compared
 	Most   int // passes in which one between them is compared with both; more if these are too few for the level
 
-	// Measure measures builds in turn, in one pass, and returns one number of each, above 0; less is better. If the error
-	// is a *[ProgramError], the program of this index cannot be measured.
+	// Measure measures builds in turn, in one pass, and returns one number of each, above 0; less is better. If the
+	// error is a *[ProgramError], the program of this index cannot be measured.
 	Measure func(ctx context.Context, builds ...int) ([]float64, error)
 	// Say is told of every pass: of the ends, for which build is 0, or of a build between them.
 	Say func(build, pass int)
@@ -58,9 +58,9 @@ func (f *Found) Alone() bool { return f.Slow == f.Fast+1 }
 // ErrNoDifference is the error of a search whose last build is not shown to be slower than the first.
 var ErrNoDifference = errors.New("the last one is not shown to be slower")
 
-// Find searches n builds, at least 2. In place of a build that cannot be measured it takes a neighbour, as long as there
-// is one. It ends at a build that is nearer to neither end after the most passes. If every build is as fast as one of
-// the ends and none is skipped, the answer is wrong with a probability of at most [Rule.Level].
+// Find searches n builds, at least 2. In place of a build that cannot be measured it takes a neighbour, as long as
+// there is one. It ends at a build that is nearer to neither end after the most passes. If every build is as fast as
+// one of the ends and none is skipped, the answer is wrong with a probability of at most [Rule.Level].
 func (b Bisect) Find(ctx context.Context, n int) (found *Found, err error) {
 	found = &Found{Slow: n - 1}
 	ends, err := b.ends(ctx, n-1)
@@ -76,8 +76,8 @@ func (b Bisect) Find(ctx context.Context, n int) (found *Found, err error) {
 		found.Probes[1].Side = HalfWay
 		return found, ErrNoDifference
 	}
-	// So many of the n−2 builds between the ends are measured at most, each with a number of looks. The level is divided
-	// among all looks (Bonferroni).
+	// So many of the n−2 builds between the ends are measured at most, each with a number of looks. The level is
+	// divided among all looks (Bonferroni).
 	level := b.Rule.Level / float64(max(1, bits.Len(uint(n-2))*looks))
 	skipped := map[int]bool{}
 	for {

@@ -60,8 +60,8 @@ func (r Rule) Changes(all []Series) []Change {
 	return changes
 }
 
-// Change compares two programs by one metric, by the logarithms of new/old of each pass and Wilcoxon's signed-rank test.
-// Its change and interval hardly depend on passes in which a neighbour slowed one of the programs down: on a busy
+// Change compares two programs by one metric, by the logarithms of new/old of each pass and Wilcoxon's signed-rank
+// test. Its change and interval hardly depend on passes in which a neighbour slowed one of the programs down: on a busy
 // machine, some differ by 15 %. Fewer than six passes tell nothing at a level of 5 %.
 func (r Rule) Change(s Series) Change {
 	ratios, old := make([]float64, len(s.Old)), make([]float64, len(s.Old))

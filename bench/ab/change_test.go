@@ -8,8 +8,8 @@ import (
 	"rollcall/results"
 )
 
-// machine is a busy one: the number of a pass errs by 1 %, and one in ten is 6 % larger, where a neighbour disturbed all
-// runs of a program. Numbers of two busy virtual cores differed so.
+// machine is a busy one: the number of a pass errs by 1 %, and one in ten is 6 % larger, where a neighbour disturbed
+// all runs of a program. Numbers of two busy virtual cores differed so.
 func machine(r *rand.Rand) float64 {
 	x := math.Exp(0.01 * r.NormFloat64())
 	if r.Float64() < 0.1 {
@@ -87,7 +87,7 @@ func TestPlanted(t *testing.T) {
 	}
 	if found < comparisons*95/100 || better < comparisons*95/100 || covered < comparisons*92/100 ||
 		alarms > comparisons*5/100 {
-		t.Errorf("of %d: found %d, better %d, covered %d, false %d, want 95 %%, 95 %%, 92 %% at least, and 5 %% at most",
+		t.Errorf("of %d: found %d, better %d, covered %d, false %d, want 95 %%, 95 %%, 92 %% at least and 5 %% at most",
 			comparisons, found, better, covered, alarms)
 	}
 }

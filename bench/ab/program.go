@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +34,11 @@ func Find(name string) (Program, error) {
 	}
 	found, err := exec.LookPath(path)
 	if err != nil {
+		// The name is said below.
 		if inner, is := errors.AsType[*exec.Error](err); is {
+			err = inner.Err
+		}
+		if inner, is := errors.AsType[*fs.PathError](err); is {
 			err = inner.Err
 		}
 		return Program{}, fmt.Errorf("%s: %w, want a program of rollcall", name, err)
@@ -125,9 +130,9 @@ func Deciding(report results.BenchReport) string {
 }
 
 // Number returns the one number of a pass. It is the median of the samples; in runs of the reference loop it is the
-// lower tenth. Neighbours that need the same caches only ever make a round slower, by 15 % for seconds, and the loop does
-// not need the caches. On two busy virtual cores the numbers of one program differed by 2.5 % from pass to pass (standard
-// deviation, n = 10), and by 6 % as medians.
+// lower tenth. Neighbours that need the same caches only ever make a round slower, by 15 % for seconds, and the loop
+// does not need the caches. On two busy virtual cores the numbers of one program differed by 2.5 % from pass to pass
+// (standard deviation, n = 10), and by 6 % as medians.
 func Number(m results.BenchMetric) float64 {
 	quantile := 0.5
 	if m.Metric == results.BenchStepLoops {
@@ -136,8 +141,8 @@ func Number(m results.BenchMetric) float64 {
 	return stats.Quantile(m.Samples, quantile).Value
 }
 
-// comparable returns an error that names the first setting in which two reports differ, or part of their machines.
-func comparable(a, b Program, first, second results.BenchReport) error {
+// alike returns an error that names the first setting in which two reports differ, or part of their machines.
+func alike(a, b Program, first, second results.BenchReport) error {
 	for _, pair := range [][2]any{{first.Settings, second.Settings}, {first.Machine, second.Machine}} {
 		x, y := reflect.ValueOf(pair[0]), reflect.ValueOf(pair[1])
 		for i := range x.NumField() {
@@ -172,8 +177,8 @@ func (e *ProgramError) Error() string { return e.Err.Error() }
 func (e *ProgramError) Unwrap() error { return e.Err }
 
 // Pass runs programs one after another, several times, every other time in the opposite order. It returns a report of
-// each, with the samples of all its runs. Programs whose settings or machines differ from those of the first are errors,
-// as are all errors but that of ctx: each is a *[ProgramError].
+// each, with the samples of all its runs. Programs whose settings or machines differ from those of the first are
+// errors, as are all errors but that of ctx: each is a *[ProgramError].
 func (b *Bench) Pass(ctx context.Context, programs ...Program) ([]results.BenchReport, error) {
 	reports := make([]results.BenchReport, len(programs))
 	for run := range runsOfPass {
@@ -184,7 +189,7 @@ func (b *Bench) Pass(ctx context.Context, programs ...Program) ([]results.BenchR
 			}
 			report, err := programs[i].run(ctx, b)
 			if err == nil && reports[0].Schema != 0 {
-				err = comparable(programs[0], programs[i], reports[0], report)
+				err = alike(programs[0], programs[i], reports[0], report)
 			}
 			switch {
 			case ctx.Err() != nil:

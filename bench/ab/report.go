@@ -59,8 +59,8 @@ func (r Rule) Judge(old, next Program, all []Series, last []results.BenchReport)
 	case Same:
 		report.Text = fmt.Sprintf("no difference of %s or more: %s", effect, what)
 	case Unknown:
-		report.Text = fmt.Sprintf("cannot tell a difference of %s from none: %s after %d passes, want more of them or a quieter "+
-			"machine", effect, what, report.Passes)
+		report.Text = fmt.Sprintf("cannot tell a difference of %s from none: %s after %d passes, want more of them or "+
+			"a quieter machine", effect, what, report.Passes)
 	}
 	report.Notes = notes(changes, by)
 	return report, nil
@@ -75,8 +75,8 @@ func notes(changes []Change, by *Change) (lines []string) {
 	}
 	wall := find(changes, results.BenchStep)
 	if by.Metric != results.BenchStep && wall != nil && wall.Verdict == Worse && by.Verdict != Worse {
-		lines = append(lines, fmt.Sprintf("%s %s: more wall time, but not more processor time; on a quiet machine that "+
-			"is waiting, or threads without work", wall.Metric, wall.words()))
+		lines = append(lines, fmt.Sprintf("%s %s: more wall time, but not more processor time; on a quiet machine "+
+			"that is waiting, or threads without work", wall.Metric, wall.words()))
 	}
 	return lines
 }

@@ -63,7 +63,8 @@ downloaded, it runs on synthetic data and says so.`,
 		fs.Float64Var(&seconds, "max-seconds", 120, "measure no more rounds after this time, once there are 3, and "+
 			"evaluate as many images as there is time for")
 		fs.BoolVar(&b.NoEval, "no-eval", false, "do not evaluate the model after the rounds")
-		fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv, json (with every sample) or gobench (for benchstat)")
+		fs.StringVar(&b.Format, "format", "text",
+			"what is printed: text, csv, json (with every sample) or gobench (for benchstat)")
 		fs.BoolVar(&b.Profile, "profile", false,
 			"also print where the time of a round goes, on CUDA kernel by kernel, which slows it down")
 	})

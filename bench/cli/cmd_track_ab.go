@@ -14,6 +14,7 @@ import (
 	"rollcall/bench/ab"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 )
 
 // Fewer passes than leastPasses show no change: their smallest p-value, 2/2⁶, is above half of the usual level.
@@ -63,7 +64,7 @@ func (a *app) trackABCommand() *cobra.Command {
 	var f abFlags
 	var format string
 	cmd := &cobra.Command{
-		Use:   "ab OLD NEW [-- BENCH FLAGS…]",
+		Use: "ab OLD NEW [flags] [-- BENCH FLAGS…]", DisableFlagsInUseLine: true,
 		Short: "Say whether one rollcall program is slower than another",
 		Long: `ab measures two rollcall programs in turn on this machine by rollcall bench, and compares them pass by
 pass. The verdict follows the processor time of a client-step in runs of the reference loop, which depends least on
@@ -73,8 +74,8 @@ tell, or any other failure. ` + benchFlagsHelp,
   rollcall track ab old/rollcall new/rollcall --passes 10 -- --net resnet20 --batch 32`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if programs, _ := programsBefore(cmd, args); len(programs) != 2 {
-				return settings.Usagef("track ab: %d programs, want two, OLD and NEW, and flags of bench after --",
-					len(programs))
+				return settings.Usagef("track ab: %s, want two, OLD and NEW, and flags of bench after --",
+					files.Count(len(programs), "program"))
 			}
 			return nil
 		},

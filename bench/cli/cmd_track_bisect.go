@@ -30,7 +30,7 @@ func (a *app) trackBisectCommand() *cobra.Command {
 	var build string
 	var most int
 	cmd := &cobra.Command{
-		Use:   "bisect BINARY… [-- BENCH FLAGS…]",
+		Use: "bisect BINARY… [flags] [-- BENCH FLAGS…]", DisableFlagsInUseLine: true,
 		Short: "Find the first slow one of a series of rollcall programs",
 		Long: `bisect takes rollcall programs from old to new, the first fast and the last slow, and finds the first
 slow one by binary search. It compares the first and the last as ab does. Then it measures the middle one in turn with
@@ -58,7 +58,8 @@ found; 2: it is not. ` + benchFlagsHelp,
 				return settings.Usagef("--build: empty, want a command of the shell")
 			}
 			names, flags := programsBefore(cmd, args)
-			return a.trackBisect(cmd.Context(), f, most, &series{names: names, build: build, bench: ab.Bench{Flags: flags}, app: a})
+			s := &series{names: names, build: build, bench: ab.Bench{Flags: flags}, app: a}
+			return a.trackBisect(cmd.Context(), f, most, s)
 		},
 	}
 	fs := cmd.Flags()
@@ -166,7 +167,8 @@ func (s *series) print(found *ab.Found, text string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, compared with %s\n\n", s.metric, s.names[0])
 	table := files.TextTable{Align: "lrrl", Gap: "  ", Lines: [][]string{{"program", "change", "passes", ""}}}
-	for _, p := range sortedProbes(found) {
+	byAge := func(a, b ab.Probe) int { return cmp.Compare(a.Build, b.Build) }
+	for _, p := range slices.SortedFunc(slices.Values(found.Probes), byAge) {
 		change := "–"
 		if p.Build > 0 && p.Err == nil {
 			change = ab.Words(p.Change, p.Low, p.High)
@@ -181,10 +183,6 @@ func (s *series) print(found *ab.Found, text string) error {
 	fmt.Fprintf(&b, "\n%s\n", text)
 	_, err := fmt.Fprint(s.app.stdout, b.String())
 	return err
-}
-
-func sortedProbes(found *ab.Found) []ab.Probe {
-	return slices.SortedFunc(slices.Values(found.Probes), func(a, b ab.Probe) int { return cmp.Compare(a.Build, b.Build) })
 }
 
 // answer returns the last line.

@@ -22,8 +22,8 @@ import (
 func recorded(t *testing.T, dir string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "report.json")
-	o := pass(t, append(strings.Fields("bench --data leaf --clients 4 --rounds 3 --device cpu --threads 1 --format json "+
-		"--out"), filepath.Join(dir, "out"))...)
+	o := pass(t, append(strings.Fields("bench --data leaf --clients 4 --rounds 3 --device cpu --threads 1 "+
+		"--format json --out"), filepath.Join(dir, "out"))...)
 	must.OK(t, os.WriteFile(path, []byte(o.stdout), 0o666))
 	return path
 }
@@ -39,7 +39,9 @@ func shellProgram(t *testing.T, path, text string) string {
 func replays(t *testing.T, path, report string, factor float64) string {
 	t.Helper()
 	return shellProgram(t, path, fmt.Sprintf(`n=$(cat %[1]s.n 2>/dev/null || echo 0); echo $((n+1)) >%[1]s.n
-awk -v n="$n" '/^ *[0-9.e+-]+,?$/ { printf "%%.9g%%s\n", $1 * %[3]g * (1 + 0.001*(n*7%%5)), /,/ ? "," : ""; next } 1' %[2]s`,
+awk -v n="$n" '
+/^ *[0-9.e+-]+,?$/ { printf "%%.9g%%s\n", $1 * %[3]g * (1 + 0.001*(n*7%%5)), /,/ ? "," : ""; next }
+1' %[2]s`,
 		path, report, factor))
 }
 
@@ -89,8 +91,8 @@ func TestTrackABItself(t *testing.T) {
 	dir := t.TempDir()
 	twin := shellProgram(t, filepath.Join(dir, "twin"), `exec rollcall "$@"`)
 	// With such a least effect every change is none.
-	o := withEnv(t, []string{"TMPDIR=" + dir}, strings.Fields("track ab rollcall "+twin+" --passes 6 --min-effect 1e5 -- "+
-		"--data leaf --rounds 2 --batch 4 --device cpu")...)
+	o := withEnv(t, []string{"TMPDIR=" + dir}, strings.Fields("track ab rollcall "+twin+
+		" --passes 6 --min-effect 1e5 -- --data leaf --rounds 2 --batch 4 --device cpu")...)
 	if o.status != statusOK || !strings.Contains(o.stdout, "leaf, ") || !strings.Contains(o.stdout, "step_processor") {
 		t.Errorf("status %d\n%s%s\nwant 0 and the workload of the flags", o.status, o.stdout, o.stderr)
 	}
@@ -115,24 +117,28 @@ func TestTrackABRefuses(t *testing.T) {
 	must.OK(t, json.Unmarshal([]byte(text), &slim))
 	slim.Metrics = slim.Metrics[len(slim.Metrics)-1:] // memory
 	must.OK(t, files.WriteFile(filepath.Join(dir, "slim.json"), slim.JSON))
+	slimmer := replays(t, filepath.Join(dir, "slim"), filepath.Join(dir, "slim.json"), 1)
+	says := func(name, text string) string { return shellProgram(t, filepath.Join(dir, name), text) }
 	for path, want := range map[string]string{
-		filepath.Join(dir, "none"): "none: ",
+		filepath.Join(dir, "none"): "none: no such file",
 		plain:                      "plain: permission denied",
 		dir:                        "want a program of rollcall",
-		shellProgram(t, filepath.Join(dir, "fails"), "echo first >&2; echo rollcall: no data >&2; exit 3"):    "exit status 3: no data",
-		shellProgram(t, filepath.Join(dir, "prints"), "echo speed 3"):                                         "no JSON",
-		shellProgram(t, filepath.Join(dir, "silent"), ""):                                                     "no JSON",
-		shellProgram(t, filepath.Join(dir, "older"), `echo 'rollcall: --format "json": unknown' >&2; exit 2`): "newer rollcall",
-		edited("newer", `"schema": 1`, `"schema": 2`):                                                   "schema 2, want 1",
-		edited("net", `"net": "`, `"net": "other-`):                                                     "not comparable: net ",
-		edited("engine", `"engine": "`, `"engine": "other-`):                                            "not comparable: engine ",
-		replays(t, filepath.Join(dir, "slim"), filepath.Join(dir, "slim.json"), 1):                      "no metric of speed",
+
+		says("fails", "echo first >&2; echo rollcall: no data >&2; exit 3"):  "exit status 3: no data",
+		says("prints", "echo speed 3"):                                       "no JSON",
+		says("silent", ""):                                                   "no JSON",
+		says("older", `echo 'rollcall: --format "json": what?' >&2; exit 2`): "newer rollcall",
+		edited("newer", `"schema": 1`, `"schema": 2`):                        "schema 2, want 1",
+		edited("net", `"net": "`, `"net": "other-`):                          "comparable: net ",
+		edited("engine", `"engine": "`, `"engine": "other-`):                 "comparable: engine ",
+		slimmer: "no metric of speed",
 	} {
 		o := rollcall(t, "track", "ab", old, path, "--passes", "6")
 		lines := strings.Split(strings.TrimSpace(o.stderr), "\n")
 		last := lines[len(lines)-1]
-		if o.status != statusUsage || !strings.Contains(last, want) || !strings.HasPrefix(last, "rollcall: track ab: ") ||
-			!strings.Contains(last, filepath.Base(path)) || o.stdout != "" {
+		if o.status != statusUsage || !strings.Contains(last, want) ||
+			!strings.HasPrefix(last, "rollcall: track ab: ") || !strings.Contains(last, filepath.Base(path)) ||
+			o.stdout != "" {
 			t.Errorf("%s: status %d, %q, want 2 and %q", path, o.status, o.stderr, want)
 		}
 	}
@@ -143,8 +149,8 @@ func TestTrackABInterrupted(t *testing.T) {
 	ofProcesses(t)
 	dir := t.TempDir()
 	started := filepath.Join(dir, "started")
-	sleeps := shellProgram(t, filepath.Join(dir, "sleeps"), "sleep 300 & echo $! >"+started+".new; mv "+started+".new "+started+
-		"; wait")
+	sleeps := shellProgram(t, filepath.Join(dir, "sleeps"), fmt.Sprintf(
+		"sleep 300 & echo $! >%[1]s.new; mv %[1]s.new %[1]s; wait", started))
 	temp := filepath.Join(dir, "temp")
 	must.OK(t, os.Mkdir(temp, 0o777))
 	c := startChild(t, "TMPDIR="+temp, "track", "ab", sleeps, sleeps)
@@ -178,7 +184,8 @@ func zombie(pid int) bool {
 	return bytes.HasPrefix(state, []byte("Z"))
 }
 
-// bisect finds the first slow one of programs, and of revisions that it builds; one that cannot be built is passed over.
+// bisect finds the first slow one of programs, and of revisions that it builds; one that cannot be built is passed
+// over.
 func TestTrackBisect(t *testing.T) {
 	dir := t.TempDir()
 	report := recorded(t, dir)
@@ -196,7 +203,9 @@ func TestTrackBisect(t *testing.T) {
 		!strings.HasSuffix(last, programs[2]+" is as fast as "+programs[0]) {
 		t.Errorf("status %d\n%s%s\nwant 0 and %q", o.status, o.stdout, o.stderr, want)
 	}
-	build := []string{"--build", `test "$NAME" != r2 || { echo no compiler >&2; exit 1; }; cp ` + dir + `/"$NAME" "$BINARY"`}
+	build := []string{
+		"--build", `test "$NAME" != r2 || { echo no compiler >&2; exit 1; }; cp ` + dir + `/"$NAME" "$BINARY"`,
+	}
 	o, last = bisect(append(build, "r0", "r1", "r2", "r3", "r4")...)
 	if o.status != statusUsage || !strings.HasPrefix(last, "first slow is one of r2, r3: ") ||
 		!strings.Contains(o.stdout, "skipped: r2: build: exit status 1: no compiler") ||

@@ -7,9 +7,9 @@ import (
 
 // SignedRank returns the exact two-sided p-value of Wilcoxon's signed-rank test: the share of all choices of signs for
 // the differences d that bring the sum of the signed ranks of |d| at least as far from 0 (Wilcoxon, Biometrics Bulletin
-// 1945). If each difference is as likely to be −d as d, whatever its distribution, p ≤ x has a probability of at most x.
-// Equal |d| share their mean rank. A difference of 0 has a rank and no sign (Pratt, Journal of the American Statistical
-// Association 1959).
+// 1945). If each difference is as likely to be −d as d, whatever its distribution, p ≤ x has a probability of at most
+// x. Equal |d| share their mean rank. A difference of 0 has a rank and no sign (Pratt, Journal of the American
+// Statistical Association 1959).
 func SignedRank(d []float64) float64 {
 	sum := 0
 	ranks := doubledRanks(d)

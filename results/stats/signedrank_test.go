@@ -84,8 +84,8 @@ func TestSignedRankInterval(t *testing.T) {
 		const away = 1e-9 // less than any two means differ by
 		if !(low < center && center < high) || p(low+away) <= level || p(high-away) <= level ||
 			p(low-away) > level || p(high+away) > level {
-			t.Errorf("%v: %g in %g … %g, with p %g, %g inside and %g, %g outside, want above and below %g", x, center, low,
-				high, p(low+away), p(high-away), p(low-away), p(high+away), level)
+			t.Errorf("%v: %g in %g … %g, with p %g, %g inside and %g, %g outside, want above and below %g", x,
+				center, low, high, p(low+away), p(high-away), p(low-away), p(high+away), level)
 		}
 	}
 	if c, low, high := SignedRankInterval([]float64{1, 2, 3, 4, 5}, level); c != 3 || !math.IsInf(low, -1) ||
