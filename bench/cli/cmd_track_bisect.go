@@ -202,7 +202,7 @@ func (s *series) answer(found *ab.Found, err error) string {
 		return fmt.Sprintf("%s is not shown to be slower than %s: %s after %d passes, want a slower last one, or more "+
 			"passes", s.names[found.Slow], first, change, slow.Passes)
 	case found.Alone():
-		return fmt.Sprintf("first slow: %s (%s), %s", s.names[found.Slow], change, asFast)
+		return fmt.Sprintf("first slow: %s, %s; %s", s.names[found.Slow], change, asFast)
 	}
 	why := "those between could not be built or measured"
 	if last := found.Probes[len(found.Probes)-1]; last.Side == ab.HalfWay {

@@ -199,7 +199,7 @@ func TestTrackBisect(t *testing.T) {
 		return o, lines[len(lines)-1]
 	}
 	o, last := bisect(programs...)
-	if want := "first slow: " + programs[3] + " (+5."; o.status != statusOK || !strings.HasPrefix(last, want) ||
+	if want := "first slow: " + programs[3] + ", +5."; o.status != statusOK || !strings.HasPrefix(last, want) ||
 		!strings.HasSuffix(last, programs[2]+" is as fast as "+programs[0]) {
 		t.Errorf("status %d\n%s%s\nwant 0 and %q", o.status, o.stdout, o.stderr, want)
 	}
