@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -81,7 +80,25 @@ type BenchRound struct {
 	FLOP      float64       // of the training
 	Reference float64       // FLOP per second of one thread in the reference loop, beside the round; 0: not measured
 
+	ReferenceFLOP        float64 // of one thread in one run of the reference loop; 0: not measured
 	Instructions, Cycles float64 // user-mode, of all threads; 0: not known
+}
+
+// perStep returns a number of the round per client-step. ok is false if the round has no client-step, or if the number
+// is not known.
+func (m *BenchRound) perStep(x float64) (per float64, ok bool) {
+	if m.Steps == 0 || x <= 0 {
+		return 0, false
+	}
+	return x / float64(m.Steps), true
+}
+
+// loops returns the processor time of the round in runs of the reference loop on one thread; 0: not known.
+func (m *BenchRound) loops() float64 {
+	if m.ReferenceFLOP <= 0 {
+		return 0
+	}
+	return m.Processor.Seconds() * m.Reference / m.ReferenceFLOP
 }
 
 // SetRounds sets the number of rounds, and everything in the row that is a median or a quantile over them. A round
@@ -231,75 +248,4 @@ func short(x float64) string {
 		decimals = min(max(3-int(math.Floor(math.Log10(math.Abs(x)))), 0), 9)
 	}
 	return strconv.FormatFloat(x, 'f', decimals, 64)
-}
-
-// Gobench writes the row in Go's benchmark format (golang.org/design/14313-benchmark-format), for benchstat to read:
-// ns/op is the median time of a round, and the iteration count is the number of measured rounds. benchstat needs
-// several measurements to tell a difference from noise: concatenate their outputs.
-func (r BenchRow) Gobench(w io.Writer) error {
-	var b strings.Builder
-	chip := "gpu"
-	if strings.HasPrefix(r.Engine, "cpu-") {
-		chip = "cpu"
-	}
-	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n",
-		runtime.GOOS, runtime.GOARCH, chip, files.OneLine(r.Device))
-	// Lower is better for times, which benchstat assumes; speeds and accuracies need to say otherwise.
-	for _, unit := range []string{
-		"client-steps/s", "p10-client-steps/s", "p90-client-steps/s", "images/s", "FLOP/s", "reference-FLOP/s",
-		"reference-share", "test-acc",
-	} {
-		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
-	}
-
-	b.WriteString("BenchmarkRound")
-	// A space ends a benchmark's name, and a slash separates its parts.
-	part := func(key string, value any) {
-		text := strings.Join(strings.Fields(fmt.Sprint(value)), "_")
-		fmt.Fprintf(&b, "/%s=%s", key, strings.ReplaceAll(text, "/", "_"))
-	}
-	part("data", r.Data)
-	part("net", r.Net)
-	part("availability", r.Availability)
-	part("clients", r.Clients)
-	part("steps", r.LocalSteps)
-	part("batch", r.Batch)
-	part("engine", r.Engine)
-	part("precision", r.Precision)
-	fmt.Fprintf(&b, "-%d\t%d", r.Threads, r.Rounds)
-
-	value := func(x float64, unit string) { fmt.Fprintf(&b, "\t%s %s", strconv.FormatFloat(x, 'g', -1, 64), unit) }
-	const nsPerMS = 1e6
-	value(r.RoundMSMedian*nsPerMS, "ns/op")
-	value(r.RoundMSP10*nsPerMS, "p10-ns/op")
-	value(r.RoundMSP90*nsPerMS, "p90-ns/op")
-	value(r.ClientStepMS*nsPerMS, "ns/client-step")
-	value(r.ClientStepsPerSec, "client-steps/s")
-	value(r.ImagesPerSec, "images/s")
-	value(r.GFLOPs*1e9, "FLOP/s")
-	for _, m := range []struct {
-		value files.Optional
-		scale float64
-		unit  string
-	}{
-		{r.StepsPerSecP10, 1, "p10-client-steps/s"},
-		{r.StepsPerSecP90, 1, "p90-client-steps/s"},
-		{r.ProcessorMS, nsPerMS, "processor-ns/client-step"},
-		{r.ReferenceGFLOPs, 1e9, "reference-FLOP/s"},
-		{r.ReferenceShare, 1, "reference-share"},
-		{r.EvalMS, nsPerMS, "ns/eval"},
-		{r.PeakMemMiB, 1 << 20, "peak-B"},
-		{r.Steal, 1, "steal"},
-		{r.Others, 1, "others"},
-		{r.LoadAverage, 1, "load-average"},
-		{r.CardUsers, 1, "card-users"},
-		{r.TestAcc, 1, "test-acc"},
-	} {
-		if m.value.Valid {
-			value(m.value.Value*m.scale, m.unit)
-		}
-	}
-	b.WriteString("\n")
-	_, err := io.WriteString(w, b.String())
-	return err
 }

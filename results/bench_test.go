@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -21,23 +20,28 @@ import (
 // client-steps a second, but 370/18 in the second round. Sorted, the rounds took 18000, 18000, 18500, 18750 and
 // 19000 ms; the p10 of five lies at 0.4, and the p90 at 3.6: of the speeds it is 0.4·20 + 0.6·370/18.
 func testBench() BenchRow {
-	r := BenchRow{
+	r, _ := testRounds()
+	return r
+}
+
+// testRounds is testBench with its rounds.
+func testRounds() (r BenchRow, rounds []BenchRound) {
+	r = BenchRow{
 		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Version: "v0.1", Data: "cifar10", Net: "cnn-cifar10",
 		Availability: "stationary", Clients: 100, Active: 37.25, LocalSteps: 10, Batch: 128, Warmup: 2,
 		Threads: 2, Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", EvalImages: 10000,
 		EvalMS: files.Some(1234.5), PeakMemMiB: files.Some(812.5), TestAcc: files.Some(0.2345), Seed: 3,
 		Steal: files.Some(0.015625), Others: files.Some(0.125), LoadAverage: files.Some(1.25), CardUsers: files.Some(0),
 	}
-	var rounds []BenchRound
 	for i, steps := range []int{370, 370, 380, 360, 375} {
 		wall := []time.Duration{18500, 18000, 19000, 18000, 18750}[i] * time.Millisecond // 20, 20.6, 20, 20, 20 steps/s
 		rounds = append(rounds, BenchRound{
 			Wall: wall, Processor: 2 * time.Duration(steps) * 50 * time.Millisecond, Steps: steps, Images: 128 * steps,
-			FLOP: 2.5e9 * float64(steps), Reference: float64(100+i) * 1e9,
+			FLOP: 2.5e9 * float64(steps), Reference: float64(100+i) * 1e9, ReferenceFLOP: 50e6,
 		})
 	}
 	r.SetRounds(rounds)
-	return r
+	return r, rounds
 }
 
 // A card has no reference, some systems no processor time, and a round without active clients no client-step.
@@ -222,42 +226,5 @@ func TestShort(t *testing.T) {
 		if got := short(x); got != want {
 			t.Errorf("%v: got %s, want %s", x, got, want)
 		}
-	}
-}
-
-// The format is the one of golang.org/design/14313-benchmark-format; benchstat itself was seen to read this output.
-func TestGobench(t *testing.T) {
-	r := testBench()
-	r.Device = "Some CPU\n@ 2 GHz"
-	r.Net = "my net/2"
-	want := "goos: " + runtime.GOOS + "\ngoarch: " + runtime.GOARCH + "\npkg: rollcall\ncpu: Some CPU @ 2 GHz\n"
-	for _, unit := range []string{
-		"client-steps/s", "p10-client-steps/s", "p90-client-steps/s", "images/s", "FLOP/s", "reference-FLOP/s",
-		"reference-share", "test-acc",
-	} {
-		want += "Unit " + unit + " better=higher\n"
-	}
-	want += "BenchmarkRound/data=cifar10/net=my_net_2/availability=stationary/clients=100/steps=10/batch=128/" +
-		"engine=cpu-avx512/precision=fp32-2"
-	for _, field := range []string{
-		"5", "1.85e+10 ns/op", "1.8e+10 p10-ns/op", "1.89e+10 p90-ns/op", "5e+07 ns/client-step", "20 client-steps/s",
-		"2560 images/s", "5e+10 FLOP/s", "20 p10-client-steps/s", "20.333333333333336 p90-client-steps/s",
-		"1e+08 processor-ns/client-step", "1.02e+11 reference-FLOP/s", "0.24509803921568626 reference-share",
-		"1.2345e+09 ns/eval", "8.51968e+08 peak-B", "0.015625 steal", "0.125 others", "1.25 load-average",
-		"0 card-users", "0.2345 test-acc",
-	} {
-		want += "\t" + field
-	}
-	want += "\n"
-	var b bytes.Buffer
-	must.OK(t, r.Gobench(&b))
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
-	b.Reset()
-	r.Engine, r.Device = "cuda-sm90", "H200"
-	must.OK(t, r.Gobench(&b))
-	if got := b.String(); !strings.Contains(got, "\ngpu: H200\n") || strings.Contains(got, "cpu:") {
-		t.Errorf("on a GPU: got\n%s\nwant a line gpu: H200 and none with cpu:", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rollcall/algos"
+	"rollcall/internal/process"
 )
 
 // Host is how children are started.
@@ -83,7 +84,7 @@ func (h *Host) begin(file string, p algos.Process, params int) (*child, error) {
 	if p.Output != nil && p.Terminal != nil { // in the group of this program, which alone may read from the terminal
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Terminal, os.Stderr, os.Stderr
 	} else {
-		ownGroup(cmd)
+		process.OwnGroup(cmd)
 	}
 	if p.Output == nil { // no debugger may wait where nobody sees it
 		cmd.Env = append(cmd.Environ(), "PYTHONBREAKPOINT=0")
@@ -188,9 +189,9 @@ func (c *child) ended(err error) error {
 // wait waits for the end of a child, and kills it if that takes too long. The processes that it has started end with
 // it.
 func (c *child) wait() error {
-	late := time.AfterFunc(endWait, func() { kill(c.cmd) })
+	late := time.AfterFunc(endWait, func() { process.Kill(c.cmd) })
 	defer late.Stop()
-	defer kill(c.cmd)
+	defer process.Kill(c.cmd)
 	return c.cmd.Wait()
 }
 

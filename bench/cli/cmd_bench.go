@@ -19,13 +19,13 @@ import (
 	"rollcall/results"
 )
 
-var benchFormats = []string{"text", "csv", "gobench"}
+var benchFormats = []string{"text", "csv", "json", "gobench"}
 
 // benchCommand is `rollcall bench`: the speed of FedAvg on this machine. run.SpeedTest measures it.
 func (a *app) benchCommand() *cobra.Command {
 	b := run.SpeedTest{}
 	var data, net, initFrom string
-	var rounds, clients, steps, batch, testSize int
+	var rounds, clients, steps, batch, trainSize, testSize int
 	var seconds float64
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -54,6 +54,7 @@ downloaded, it runs on synthetic data and says so.`,
 		fs.StringVar(&initFrom, "init-from", "", "safetensors file with the initial weights of the net")
 	})
 	settings.Under(settings.DataSplit, fs, func(fs *pflag.FlagSet) {
+		fs.IntVar(&trainSize, "train-size", datasets.SyntheticTrain, "training images of --data synthetic")
 		fs.IntVar(&testSize, "test-size", datasets.SyntheticTest, "test images of --data synthetic")
 	})
 	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
@@ -62,7 +63,8 @@ downloaded, it runs on synthetic data and says so.`,
 		fs.Float64Var(&seconds, "max-seconds", 120, "measure no more rounds after this time, once there are 3, and "+
 			"evaluate as many images as there is time for")
 		fs.BoolVar(&b.NoEval, "no-eval", false, "do not evaluate the model after the rounds")
-		fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")
+		fs.StringVar(&b.Format, "format", "text",
+			"what is printed: text, csv, json (with every sample) or gobench (for benchstat)")
 		fs.BoolVar(&b.Profile, "profile", false,
 			"also print where the time of a round goes, on CUDA kernel by kernel, which slows it down")
 	})
@@ -95,10 +97,12 @@ downloaded, it runs on synthetic data and says so.`,
 		// Validate checks them by the names of run's flags, which are the same here.
 		s.Rounds, s.Clients, s.LocalSteps, s.Batch = rounds, clients, steps, batch
 		if data == "synthetic" {
-			s.TestSize = testSize
+			s.TrainSize, s.TestSize = trainSize, testSize
 		}
-		if data != "synthetic" && cmd.Flags().Changed("test-size") {
-			return settings.Usagef("--test-size %d: with --data %s, want --data synthetic", testSize, data)
+		for _, size := range []string{"train-size", "test-size"} {
+			if f := cmd.Flags().Lookup(size); f.Changed && data != "synthetic" {
+				return settings.Usagef("--%s %s: with --data %s, want --data synthetic", size, f.Value, data)
+			}
 		}
 		if net != "" {
 			s.Net = net
@@ -144,7 +148,7 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 			return err
 		}
 	}
-	row, times, err := b.Measure(ctx, ses)
+	row, rounds, err := b.Measure(ctx, ses)
 	err = cmp.Or(err, ses.Close())
 	if row.Rounds == 0 { // no round was measured, so that there is nothing to keep
 		return err
@@ -157,12 +161,18 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	switch b.Format {
 	case "csv":
 		return cmp.Or(err, files.WriteCSV(a.stdout, []results.BenchRow{row}))
+	case "json":
+		return cmp.Or(err, row.Report(rounds).JSON(a.stdout))
 	case "gobench":
-		return cmp.Or(err, row.Gobench(a.stdout))
+		return cmp.Or(err, row.Gobench(a.stdout, rounds))
 	}
 	printErr := row.Text(a.stdout)
 	if printErr == nil && b.Profile {
-		printErr = b.Phases.Print(a.stdout, len(times), run.Sum(times))
+		var measured time.Duration
+		for _, m := range rounds {
+			measured += m.Wall
+		}
+		printErr = b.Phases.Print(a.stdout, len(rounds), measured)
 	}
 	return cmp.Or(err, printErr)
 }

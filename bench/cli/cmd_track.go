@@ -36,7 +36,7 @@ from noise by a distribution-free test, and follows every cause of shifts as an 
 Status 1: something is slower. Status 2: any other failure, or a metric of the last night that cannot be judged.`,
 	}
 	cmd.AddCommand(a.trackRunCommand(), a.trackStatusCommand(), a.trackAcceptCommand(), a.trackReportCommand(),
-		a.trackJudgeCommand())
+		a.trackJudgeCommand(), a.trackABCommand(), a.trackBisectCommand())
 	for _, c := range cmd.Commands() { // newRoot does it for its own subcommands only
 		completeNames(c)
 	}

@@ -106,10 +106,13 @@ func replaced(args, flags []string, by func(flag, value string) (string, error))
 }
 
 // valuesOf yields the index of each argument that has a value of a flag, and what stands before the value there:
-// "--method=", or nothing.
+// "--method=", or nothing. What follows -- is for another program.
 func valuesOf(args []string, flag string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for i, arg := range args {
+			if arg == "--" {
+				return
+			}
 			at, before := i, "--"+flag+"="
 			if arg == "--"+flag && i+1 < len(args) {
 				at, before = i+1, ""

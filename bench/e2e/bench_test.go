@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"math"
 	"path/filepath"
 	"strings"
@@ -12,15 +13,15 @@ import (
 	"rollcall/results"
 )
 
-// bench in its three formats, on the data set it falls back to without CIFAR-10.
+// bench in its formats, on the data set it falls back to without CIFAR-10.
 func TestBenchFallsBack(t *testing.T) {
-	longtest.Only(t, "minutes of bench in three formats")
+	longtest.Only(t, "minutes of bench in every format")
 	out := t.TempDir()
 	args := []string{
 		"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out, "--format",
 	}
 	said := map[string]string{}
-	for _, format := range []string{"text", "csv", "gobench"} {
+	for _, format := range []string{"text", "csv", "json", "gobench"} {
 		o := pass(t, append(args, format)...)
 		said[format] = o.stdout
 		// A machine that does other work has lines about that besides.
@@ -33,8 +34,13 @@ func TestBenchFallsBack(t *testing.T) {
 		t.Errorf("text: %s\ngobench: %s", said["text"], said["gobench"])
 	}
 	rows, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile), files.MostTable)
-	if err != nil || len(rows) != 3 {
+	if err != nil || len(rows) != 4 {
 		t.Fatalf("bench.csv: %d rows, %v, want one of each command", len(rows), err)
+	}
+	var report results.BenchReport
+	if err := json.Unmarshal([]byte(said["json"]), &report); err != nil || report.Settings.Data != "synthetic" ||
+		len(report.Metrics) < 5 || len(report.Metrics[0].Samples) != 1 {
+		t.Errorf("--format json: %v, %+v", err, report)
 	}
 	for _, r := range rows {
 		if r.Data != "synthetic" || r.ClientStepsPerSec <= 0 || r.Rounds != 1 ||

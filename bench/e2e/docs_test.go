@@ -295,7 +295,7 @@ var (
 
 // docsSmall returns a command line that does in a blink what args do in minutes: with few rounds, clients, seeds and
 // samples, on the CPU, and with the tiny SVHN of the tests in place of CIFAR-10. It returns nil for what takes a card,
-// a cluster or a night, and for a check of a file that only an example has.
+// a cluster, a night or other programs, and for a check of a file that only an example has.
 func docsSmall(args []string) []string {
 	cmd, rest, err := cli.Root().Find(args)
 	if err != nil || cmd.ParseFlags(rest) != nil {
@@ -306,7 +306,8 @@ func docsSmall(args []string) []string {
 	_, missing := os.Stat(first)
 	figure, _ := papers.FigureByID(first)
 	switch is := flags.Changed; {
-	case path == "rollcall track run", path == "rollcall method check" && missing != nil,
+	case path == "rollcall track run", path == "rollcall track ab", path == "rollcall track bisect",
+		path == "rollcall method check" && missing != nil,
 		is("check"), is("slurm") && !is("dry-run"), is("collect"):
 		return nil
 	case cmd.Name() == "sweep" && strings.HasSuffix(first, ".yaml"): // whose data and methods are in the file

@@ -23,7 +23,7 @@ type SpeedTest struct {
 	Limit    time.Duration // no round begins after it, once minRounds are measured; the evaluation has what is left
 	Machine  Machine
 	NoEval   bool    // do not evaluate the model after the rounds
-	Format   string  // what the command prints: text, csv or gobench
+	Format   string  // what the command prints: text, csv, json or gobench
 	Profile  bool    // measure kernels and the writing of a curve too
 	Phases   *Phases // where the time went, set by Measure
 
@@ -68,10 +68,10 @@ func (b *SpeedTest) FallBack() error {
 }
 
 // Measure makes the rounds and times each. Between them it runs the reference loop, unless a card trains. If it is
-// interrupted, the row holds the rounds up to then.
+// interrupted, the row and rounds hold the rounds up to then.
 func (b *SpeedTest) Measure(
 	ctx context.Context, ses *Session,
-) (row results.BenchRow, times []time.Duration, err error) {
+) (row results.BenchRow, rounds []results.BenchRound, err error) {
 	s, info := &b.Settings, ses.Engine.Info()
 	row = results.BenchRow{
 		Time: time.Now().Truncate(time.Second), Version: Version(), Data: s.Data, Net: s.Net,
@@ -90,7 +90,7 @@ func (b *SpeedTest) Measure(
 	if err := f.anyoneTrains(ctx); err != nil {
 		return row, nil, err
 	}
-	loop, err := b.Machine.referenceLoop()
+	loop, loopFLOP, err := b.Machine.referenceLoop()
 	if err != nil {
 		return row, nil, err
 	}
@@ -100,7 +100,6 @@ func (b *SpeedTest) Measure(
 	bar := progress.New(ses.Stderr).Run("bench", progress.Work{Rounds: b.Warmup + s.Rounds, Round: 1})
 	bar.Start(b.Warmup + s.Rounds)
 	defer bar.Stop()
-	var rounds []results.BenchRound
 	active, begun := 0, time.Now()
 	ticks, ticking := conditions.ReadTicks(conditions.TicksPath)
 	end := func() error { return nil }
@@ -137,10 +136,9 @@ func (b *SpeedTest) Measure(
 		if t >= b.Warmup {
 			rounds = append(rounds, results.BenchRound{
 				Wall: took, Processor: used, Steps: counter.steps, Images: counter.images,
-				FLOP: float64(counter.images) * f.model.Train, Reference: (before + after) / 2,
+				FLOP: float64(counter.images) * f.model.Train, Reference: (before + after) / 2, ReferenceFLOP: loopFLOP,
 				Instructions: counts.Instructions, Cycles: counts.Cycles,
 			})
-			times = append(times, took)
 			active += n
 		}
 		before = after
@@ -150,7 +148,7 @@ func (b *SpeedTest) Measure(
 		err = endErr
 	}
 	if len(rounds) == 0 {
-		return row, times, err
+		return row, rounds, err
 	}
 	row.SetRounds(rounds)
 	row.Active = float64(active) / float64(len(rounds))
@@ -163,22 +161,23 @@ func (b *SpeedTest) Measure(
 	if bytes, known := memory.Peak(); known {
 		row.PeakMemMiB = files.Some(float64(bytes) / (1 << 20))
 	}
-	return row, times, err
+	return row, rounds, err
 }
 
 // referenceLoop returns a function that runs the reference loop on the threads of the CPU engine and returns FLOP per
-// second of one thread: 0 where a card trains, whose speed no loop on a processor explains.
-func (m *Machine) referenceLoop() (speed func() float64, err error) {
+// second of one thread, and the operations of one thread in a run: 0 where a card trains, whose speed no loop on a
+// processor explains.
+func (m *Machine) referenceLoop() (speed func() float64, flop float64, err error) {
 	c, err := m.Choose()
 	if err != nil || c.CUDA {
-		return func() float64 { return 0 }, err
+		return func() float64 { return 0 }, 0, err
 	}
 	kernels, err := m.CPUChoice()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	loop := reference.New(kernels.Name(), m.Threads)
-	return func() float64 { return loop.FLOP() / loop.Run().Seconds() }, nil
+	return func() float64 { return loop.FLOP() / loop.Run().Seconds() }, loop.FLOP(), nil
 }
 
 // openCounters returns counters of instructions and cycles; nil where there are none, and where a card trains.
@@ -188,14 +187,6 @@ func (m *Machine) openCounters() *conditions.Counters {
 	}
 	counters, _ := conditions.OpenCounters(conditions.Instructions, conditions.Cycles)
 	return counters
-}
-
-// Sum returns the sum of durations.
-func Sum(times []time.Duration) (total time.Duration) {
-	for _, d := range times {
-		total += d
-	}
-	return total
 }
 
 // evaluate measures one pass over the test images, or over as many as the time that is left is enough for, at least

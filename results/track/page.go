@@ -73,7 +73,7 @@ func WritePage(w io.Writer, h *History, r Rule, v Verdict) error {
 	case v.Compared == 0:
 		d.Word, d.Class = "Too early", "unknown"
 	case len(v.waits)+len(v.New) > 0:
-		d.Word, d.Class = "No regression so far", "good"
+		d.Word, d.Class = "Too early for some metrics", "unknown"
 	default:
 		d.Word, d.Class = "No regression", "good"
 	}
