@@ -112,7 +112,9 @@ func (x *examination) add(night int) {
 }
 
 // counted reports whether a unit is of something that is counted. Everything else is a time.
-func counted(unit string) bool { return slices.Contains([]string{"count", "registers", "instructions"}, unit) }
+func counted(unit string) bool {
+	return slices.Contains([]string{"count", "registers", "instructions"}, unit)
+}
 
 // vote is how well a shift agrees with each night being its first one: the logarithm of the likelihood of its metric's
 // nights, normal around one level before it and another from it on, each with the mean that fits best (least squares).

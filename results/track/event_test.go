@@ -138,9 +138,18 @@ type tally struct {
 
 func (t *tally) add(o tally) {
 	for _, p := range []struct{ to, from *int }{
-		{&t.nights, &o.nights}, {&t.causes, &o.causes}, {&t.found, &o.found}, {&t.first, &o.first}, {&t.soon, &o.soon},
-		{&t.version, &o.version}, {&t.one, &o.one}, {&t.closed, &o.closed}, {&t.fixes, &o.fixes}, {&t.fixed, &o.fixed},
-		{&t.falseNights, &o.falseNights}, {&t.falseFixed, &o.falseFixed},
+		{&t.nights, &o.nights},
+		{&t.causes, &o.causes},
+		{&t.found, &o.found},
+		{&t.first, &o.first},
+		{&t.soon, &o.soon},
+		{&t.version, &o.version},
+		{&t.one, &o.one},
+		{&t.closed, &o.closed},
+		{&t.fixes, &o.fixes},
+		{&t.fixed, &o.fixed},
+		{&t.falseNights, &o.falseNights},
+		{&t.falseFixed, &o.falseFixed},
 	} {
 		*p.to += *p.from
 	}

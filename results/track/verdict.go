@@ -83,10 +83,10 @@ type Change struct {
 	Unit         string  `json:"unit"`
 	Before       float64 `json:"before"` // medians
 	After        float64 `json:"after"`
-	Change       float64 `json:"change"` // After / Before − 1; above 0 is slower
-	Now          float64 `json:"now"`    // the same of the level since the metric's last shift
+	Change       float64 `json:"change"`             // After / Before − 1; above 0 is slower
+	Now          float64 `json:"now"`                // the same of the level since the metric's last shift
 	LastRun      string  `json:"last_run,omitempty"` // the last run with the metric, if newer ones lack it
-	P            float64 `json:"p"`      // of the night that found the shift
+	P            float64 `json:"p"`                  // of the night that found the shift
 	NightsBefore int     `json:"nights_before"`
 	NightsAfter  int     `json:"nights_after"`
 
