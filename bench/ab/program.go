@@ -68,7 +68,7 @@ func (p Program) run(ctx context.Context, b *Bench) (report results.BenchReport,
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return report, ctx.Err()
-	case err != nil && strings.Contains(last, `--format "json"`):
+	case err != nil && (strings.Contains(last, `--format "json"`) || strings.Contains(last, "flag --train-size")):
 		return report, fmt.Errorf("%s: does not know bench --format json, want a newer rollcall", p.Name)
 	case err != nil:
 		return report, fmt.Errorf("%s: bench: %w: %s, want a rollcall that runs with these flags", p.Name, err, last)

@@ -124,13 +124,14 @@ func TestTrackABRefuses(t *testing.T) {
 		plain:                      "plain: permission denied",
 		dir:                        "want a program of rollcall",
 
-		says("fails", "echo first >&2; echo rollcall: no data >&2; exit 3"):  "exit status 3: no data",
-		says("prints", "echo speed 3"):                                       "no JSON",
-		says("silent", ""):                                                   "no JSON",
-		says("older", `echo 'rollcall: --format "json": what?' >&2; exit 2`): "newer rollcall",
-		edited("newer", `"schema": 1`, `"schema": 2`):                        "schema 2, want 1",
-		edited("net", `"net": "`, `"net": "other-`):                          "comparable: net ",
-		edited("engine", `"engine": "`, `"engine": "other-`):                 "comparable: engine ",
+		says("fails", "echo first >&2; echo rollcall: no data >&2; exit 3"):             "exit status 3: no data",
+		says("prints", "echo speed 3"):                                                  "no JSON",
+		says("silent", ""):                                                              "no JSON",
+		says("older", `echo 'rollcall: --format "json": what?' >&2; exit 2`):            "newer rollcall",
+		says("oldest", `echo 'rollcall: bench: unknown flag --train-size' >&2; exit 2`): "newer rollcall",
+		edited("newer", `"schema": 1`, `"schema": 2`):                                   "schema 2, want 1",
+		edited("net", `"net": "`, `"net": "other-`):                                     "comparable: net ",
+		edited("engine", `"engine": "`, `"engine": "other-`):                            "comparable: engine ",
 		slimmer: "no metric of speed",
 	} {
 		o := rollcall(t, "track", "ab", old, path, "--passes", "6")
