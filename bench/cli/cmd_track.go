@@ -266,7 +266,7 @@ func (a *app) trackAcceptCommand() *cobra.Command {
 		Long: `accept closes an open event whose cause is known and stays. Time, event and reason are kept beside the
 history, in NAME.accepted.csv; whoever deletes the line opens the event again.`,
 		Example: `  rollcall track accept 63b1f0 --because 'the new loss costs this'`,
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly(1, "%d events, want the ID of one, as track status prints it"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := t.validate(); err != nil {
 				return err
@@ -317,7 +317,7 @@ texts, such as versions, are taken in the order of the file. Values are positive
 Status 1: a metric is worse since a shift.`,
 		Example: `  rollcall track judge series.csv
   rollcall track judge series.csv --better higher --format json`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly(1, "%d files, want one CSV"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := t.validateVerdict(); err != nil {
 				return err
@@ -479,8 +479,8 @@ func (a *app) trackReportCommand() *cobra.Command {
 		Use:   "report",
 		Short: "Make a page of each machine, with its events marked",
 		Long: `report writes an HTML page per machine to OUT/track and prints its path: the verdict, the events, and a
-chart of each metric, with the value of every night, its samples as a band, the level between shifts, and a line at the
-first night of each shift. The page needs no other file and no network.`,
+chart of each metric, with the value of every night, its samples as a band, the level between shifts, and the first
+night of each event. The page needs no other file and no network.`,
 		Example: `  rollcall track report
   rollcall track report --machine 3fa9`,
 		Args: noArgs,

@@ -39,7 +39,7 @@ is built when it is to be measured; one that cannot be built or measured is skip
 found; 2: it is not. ` + benchFlagsHelp,
 		Example: `  rollcall track bisect old/rollcall middle/rollcall new/rollcall
   rollcall track bisect v1 v2 v3 main --build \
-    'git checkout -q "$NAME" && go build -o "$BINARY" ./bench'`,
+    'git checkout "$NAME" && make build BIN="$BINARY"'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if programs, _ := programsBefore(cmd, args); len(programs) < 2 {
 				return settings.Usagef("track bisect: %s, want two or more from old to new, and flags of bench "+

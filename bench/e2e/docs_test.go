@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
@@ -225,6 +226,7 @@ func TestDocs(t *testing.T) {
 	resultstest.Nights(t, filepath.Join(template, "results", "history"), machine, 14, 0, 1)
 	machine.Name = "bench-1"
 	resultstest.Nights(t, filepath.Join(template, "results", "history"), machine, 14, 0, 1)
+	resultstest.Nights(t, filepath.Join(template, docsSlower), machine, 40, 5, 1.1)
 	t.Chdir(script) // where files have their names alone, which failures begin with
 	testscript.Run(t, testscript.Params{
 		Files: files, ContinueOnError: true, RequireExplicitExec: true,
@@ -284,6 +286,9 @@ func docsParse(line string) error {
 // docsSmallRuns is the variable under which the program does its work small, see docsSmall.
 const docsSmallRuns = "ROLLCALL_TEST_SMALL_RUNS"
 
+// docsSlower is a folder with the history of a machine that became slower.
+const docsSlower = "slower"
+
 // docsNumbers and docsLists are flags that make a command small: the largest number, and how many items of a list.
 var (
 	docsNumbers = map[string]int{
@@ -310,6 +315,13 @@ func docsSmall(args []string) []string {
 		path == "rollcall method check" && missing != nil,
 		is("check"), is("slurm") && !is("dry-run"), is("collect"):
 		return nil
+	case path == "rollcall track accept": // whose event is in no history that others read
+		if all, _ := track.ReadFolder(docsSlower); len(all) == 1 {
+			if v, err := track.DefaultRule().Judge(all[0], time.Now(), nil); err == nil && len(v.Events) == 1 {
+				return append(words, v.Events[0].ID, "--history", docsSlower, "--because", "x")
+			}
+		}
+		return args
 	case cmd.Name() == "sweep" && strings.HasSuffix(first, ".yaml"): // whose data and methods are in the file
 		return append(args, "--rounds=3", "--seeds=3", "--device=cpu")
 	case path == "rollcall demo": // its sweep
