@@ -312,9 +312,9 @@ func (a *app) trackJudgeCommand() *cobra.Command {
 		Use:   "judge CSV",
 		Short: "Name the shifts of any series of measurements",
 		Long: `judge reads a CSV file of a time and a value, or of several values, one metric each, and names their
-shifts by the rule of the nightly histories: one row is one night. Times are dates, RFC 3339 or seconds since 1970; other
-texts, such as versions, are taken in the order of the file. Values are positive, and empty cells were not measured.
-Status 1: a metric is worse since a shift.`,
+shifts by the rule of the nightly histories: one row is one night. Times are dates, RFC 3339 or seconds since 1970;
+other texts, such as versions, are taken in the order of the file. Values are positive, and empty cells were not
+measured. Status 1: a metric is worse since a shift.`,
 		Example: `  rollcall track judge series.csv
   rollcall track judge series.csv --better higher --format json`,
 		Args: exactly(1, "%d files, want one CSV"),
@@ -382,8 +382,8 @@ An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set
 	}
 	fs := cmd.Flags()
 	t.registerVerdict(cmd)
-	fs.StringVar(&t.machine, "machine", "", "name of this machine, where others of its model write to the same folder: "+
-		"it has a history of its own (default: the history of its fingerprint)")
+	fs.StringVar(&t.machine, "machine", "", "name of this machine, where others of its model write to the same "+
+		"folder: it has a history of its own (default: the history of its fingerprint)")
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError) // a night reads no data set and writes to the history alone
 	registerMachine(machine, &m)
 	for _, name := range []string{"device", "precision", "threads"} {

@@ -147,7 +147,8 @@ func TestTrackWebhook(t *testing.T) {
 				t.Errorf("log: got %q, want %q", stderr, test.want)
 			}
 			if test.want == "" && (kind != "application/json" || len(got.Events) != 1 ||
-				got.Events[0].Metrics[0].Metric != "round/cifar10" || !strings.Contains(got.Text, "OPEN since 2026-02-08") ||
+				got.Events[0].Metrics[0].Metric != "round/cifar10" ||
+				!strings.Contains(got.Text, "OPEN since 2026-02-08") ||
 				!strings.Contains(got.Text, "3 nights")) {
 				t.Errorf("posted: got %s %+v, want JSON with one open event, its state and its age", kind, got)
 			}

@@ -31,8 +31,8 @@ func TestTrackStatus(t *testing.T) {
 	// The name that the command had before.
 	o = rollcall(t, "track", "compare", "--history", dir, "--machine", other.Fingerprint()[:6], "--format", "json")
 	var verdicts []track.Verdict
-	if err := json.Unmarshal([]byte(o.stdout), &verdicts); err != nil || len(verdicts) != 1 || o.status != statusFailure ||
-		verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Events) != 1 {
+	if err := json.Unmarshal([]byte(o.stdout), &verdicts); err != nil || len(verdicts) != 1 ||
+		o.status != statusFailure || verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Events) != 1 {
 		t.Fatalf("one machine as JSON: got status %d, %v, %v, want the other's verdict", o.status, o.stdout, err)
 	}
 
@@ -44,12 +44,13 @@ func TestTrackStatus(t *testing.T) {
 		t.Errorf("accept: got %q", o.stdout)
 	}
 	o = pass(t, "track", "status", "--history", dir, "--machine", other.Fingerprint())
-	if !strings.Contains(o.stdout, ": no regression") || !strings.Contains(o.stdout, id+"  accepted since 2026-02-10") ||
+	if !strings.Contains(o.stdout, ": no regression") ||
+		!strings.Contains(o.stdout, id+"  accepted since 2026-02-10") ||
 		!strings.Contains(o.stdout, ": the new loss\n") {
 		t.Errorf("accepted: got\n%s", o.stdout)
 	}
-	oneLineError(t, rollcall(t, "track", "accept", "--history", dir, "--machine", other.Fingerprint(), id, "--because", "x"),
-		statusUsage, "no event is open")
+	oneLineError(t, rollcall(t, "track", "accept", "--history", dir, "--machine", other.Fingerprint(), id,
+		"--because", "x"), statusUsage, "no event is open")
 
 	junk := filepath.Join(dir, "junk.csv")
 	must.OK(t, os.WriteFile(junk, []byte("a,b\n"), 0o600))
@@ -65,20 +66,23 @@ func TestTrackIncomplete(t *testing.T) {
 	dir := t.TempDir()
 	resultstest.Nights(t, dir, oldMachine, 1, 0, 1)
 	o := pass(t, "track", "status", "--history", dir)
-	if !strings.Contains(o.stdout, ".csv, 1 night, last run") || !strings.Contains(o.stdout, "too early: 1 of 13 nights") {
+	if !strings.Contains(o.stdout, ".csv, 1 night, last run") ||
+		!strings.Contains(o.stdout, "too early: 1 of 13 nights") {
 		t.Errorf("one night: got\n%s", o.stdout)
 	}
 	oneLineError(t, rollcall(t, "track", "status", "--history", dir, "--machine", "xyz"), statusUsage, "xyz")
 
 	w := must.Get(track.NewWriter(dir))(t)
 	at := time.Date(2026, 1, 2, 2, 0, 0, 0, time.UTC)
-	must.OK(t, w.Append(oldMachine, track.Night{Run: track.RunName(at), Time: at, Version: "v1", Values: []track.Measurement{
-		{Metric: "step/cifar10", Unit: "ms", Wall: []float64{1}},
-	}}))
+	must.OK(t, w.Append(oldMachine, track.Night{
+		Run: track.RunName(at), Time: at, Version: "v1",
+		Values: []track.Measurement{{Metric: "step/cifar10", Unit: "ms", Wall: []float64{1}}},
+	}))
 	must.OK(t, w.Close())
 	o = rollcall(t, "track", "status", "--history", dir)
 	if o.status != statusUsage || strings.Contains(o.stdout, "no regression") ||
-		!strings.Contains(o.stderr, "not judged: ") || !strings.Contains(o.stderr, "gone: round/cifar10; damaged: step/cifar10: 1 sample") {
+		!strings.Contains(o.stderr, "not judged: ") ||
+		!strings.Contains(o.stderr, "gone: round/cifar10; damaged: step/cifar10: 1 sample") {
 		t.Errorf("a metric gone: got status %d\n%s%s\nwant 2, and the metrics named", o.status, o.stdout, o.stderr)
 	}
 }
@@ -87,7 +91,8 @@ func TestTrackIncomplete(t *testing.T) {
 func TestTrackPublish(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	resultstest.Nights(t, dir, oldMachine, 60, 10, 1.05)
-	oneLineError(t, rollcall(t, "track", "status", "--history", dir, "--github"), statusUsage, "$GITHUB_STEP_SUMMARY is not set")
+	oneLineError(t, rollcall(t, "track", "status", "--history", dir, "--github"),
+		statusUsage, "$GITHUB_STEP_SUMMARY is not set")
 	summary, metrics := filepath.Join(out, "summary.md"), filepath.Join(out, "rollcall.prom")
 	must.OK(t, os.WriteFile(summary, []byte("before\n"), 0o600))
 	t.Setenv("GITHUB_STEP_SUMMARY", summary)
@@ -95,10 +100,12 @@ func TestTrackPublish(t *testing.T) {
 	if o.status != statusFailure || !strings.Contains(o.stdout, "\n::error title=rollcall is slower::") {
 		t.Errorf("--github: got status %d\n%s", o.status, o.stdout)
 	}
-	if text := contents(t, summary); !strings.HasPrefix(text, "before\n## Speed\n") || !strings.Contains(text, "| round/cifar10 | +5.1 % |") {
+	if text := contents(t, summary); !strings.HasPrefix(text, "before\n## Speed\n") ||
+		!strings.Contains(text, "| round/cifar10 | +5.1 % |") {
 		t.Errorf("summary: got\n%s", text)
 	}
-	if text := contents(t, metrics); !strings.Contains(text, "\nrollcall_open_regressions{") || !strings.HasSuffix(text, "# EOF\n") {
+	if text := contents(t, metrics); !strings.Contains(text, "\nrollcall_open_regressions{") ||
+		!strings.HasSuffix(text, "# EOF\n") {
 		t.Errorf("metrics: got\n%s", text)
 	}
 	o = pass(t, "track", "report", "--history", dir, "--out", out)
@@ -148,10 +155,12 @@ func TestTrackJudge(t *testing.T) {
 	}
 	must.OK(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	o := rollcall(t, "track", "judge", path)
-	if o.status != statusFailure || !strings.Contains(o.stdout, "OPEN since c30: seconds +10 %; 10 rows (1 of 1 metrics compared, 40 rows)") {
+	if o.status != statusFailure ||
+		!strings.Contains(o.stdout, "OPEN since c30: seconds +10 %; 10 rows (1 of 1 metrics compared, 40 rows)") {
 		t.Errorf("got status %d\n%s%s\nwant 1 and the shift at c30", o.status, o.stdout, o.stderr)
 	}
-	if o = pass(t, "track", "judge", path, "--better", "higher"); !strings.Contains(o.stdout, "improved since c30: seconds +10 %") {
+	o = pass(t, "track", "judge", path, "--better", "higher")
+	if !strings.Contains(o.stdout, "improved since c30: seconds +10 %") {
 		t.Errorf("--better higher: got\n%s", o.stdout)
 	}
 	oneLineError(t, rollcall(t, "track", "judge", path, "--better", "more"), statusUsage, "--better")

@@ -24,8 +24,8 @@ type Event struct {
 	settled bool // First no longer moves
 }
 
-// settle is how many nights an event has when its first night is taken as known. Until then it moves with the data.
-const settle = 6
+// settled is how many nights an event has when its first night is taken as known. Until then it moves with the data.
+const settled = 6
 
 // Slower reports whether the event has a slower metric. Events without one are improvements, which are never open.
 func (e *Event) Slower() bool { return len(e.slower()) > 0 }
@@ -192,8 +192,8 @@ func (s *Shift) votes() vote {
 	return s.trend.votes(from, to, 1, lo, s.Found)
 }
 
-// apart is how much less likely two shifts must be with one first night than each with its own, as a logarithm, to be of
-// two events.
+// apart is how much less likely two shifts must be with one first night than each with its own, as a logarithm, to be
+// of two events.
 const apart = 4
 
 // group is shifts with one first night.
@@ -255,16 +255,16 @@ func (x *examination) place(night int, found []*Shift) {
 
 // young takes the shifts that may still change their events out of these, and removes events that are not settled.
 func (x *examination) young(night int) (live []*Shift) {
-	var settled []*Event
+	var kept []*Event
 	for _, e := range x.events {
 		if !e.settled {
 			live = append(live, e.Shifts...)
 			continue
 		}
-		settled = append(settled, e)
+		kept = append(kept, e)
 		var old []*Shift
 		for i, s := range e.Shifts {
-			if i == 0 || e.Closed || night-s.Found >= settle { // the first one gave the event its name
+			if i == 0 || e.Closed || night-s.Found >= settled { // the first one gave the event its name
 				old = append(old, s)
 			} else {
 				live = append(live, s)
@@ -272,10 +272,10 @@ func (x *examination) young(night int) (live []*Shift) {
 		}
 		e.Shifts = old
 	}
-	x.events = settled
+	x.events = kept
 	for _, t := range x.trends { // those that end an event are of none
 		for _, s := range t.Shifts {
-			if s.ends != nil && !s.ends.Closed && night-s.First < settle {
+			if s.ends != nil && !s.ends.Closed && night-s.First < settled {
 				live = append(live, s)
 			}
 		}
@@ -305,7 +305,7 @@ func (x *examination) settle(night int, g *group) {
 			[]string{x.history.Machine.Fingerprint(), x.history.Nights[of[0].Found].Run, of[0].name()}, "\x00")))
 		x.events = append(x.events, &Event{
 			ID: hex.EncodeToString(sum[:3]), First: first, Found: of[0].Found, Shifts: of,
-			settled: night-first+1 >= settle,
+			settled: night-first+1 >= settled,
 		})
 	}
 }
@@ -393,8 +393,8 @@ type ret struct {
 
 // returned reports whether a metric is back at the level before a shift, or below:
 //   - it has shifted since, and its level since then is within the least effect, or
-//   - its level since some night is, of three nights or more, which is also nearer to the level before than to the level
-//     since; and the nights are below those since the shift, by the rank test at a hundredth of the rule's level, or
+//   - its level since some night is, of three nights or more, and is nearer to the level before than to the level since
+//     the shift; and these nights are below those since the shift, by the rank test at a hundredth of the level, or
 //   - its level of more than 20 nights is, from the shift to now: there was less of it than it seemed.
 func (x *examination) returned(s *Shift) (r ret, ok bool) {
 	t := s.trend

@@ -133,7 +133,7 @@ type tally struct {
 	first, soon, version    int // first night right at the end, on the night that found it; versions right
 	one                     int // one event, with no other metric
 	closed, fixes, fixed    int // closed while the level is up; fixes; fixed on the right night
-	falseNights, falseFixed int // nights on which an event without a cause was found; of these events, closed at the end
+	falseNights, falseFixed int // nights that found an event without a cause; such events that are closed at the end
 }
 
 func (t *tally) add(o tally) {
@@ -188,7 +188,8 @@ func (t *tally) count(h *History, causes []cause) (wrong []string) {
 		if _, others := c.own(e); len(own) == 1 && !others {
 			t.one++
 		} else {
-			wrong = append(wrong, fmt.Sprintf("cause of night %d: %d events, with other metrics: %v", c.first, len(own), others))
+			wrong = append(wrong, fmt.Sprintf("cause of night %d: %d events, with other metrics: %v",
+				c.first, len(own), others))
 		}
 		if e.First == c.first {
 			t.first++
@@ -282,8 +283,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// What a history says of its nights up to some night is what it said on that night: an event keeps its ID, and its first
-// night once it is settled, whatever comes later.
+// What a history says of its nights up to some night is what it said on that night: an event keeps its ID, and once it
+// is settled its first night, whatever comes later.
 func TestEventsStay(t *testing.T) {
 	for i, kind := range kinds {
 		h, _ := drawHistory(uint64(77+i), kind)

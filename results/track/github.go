@@ -15,8 +15,8 @@ func WriteGitHub(log, summary io.Writer, verdicts []Verdict) error {
 	}
 	page.WriteString("## Speed\n")
 	for _, v := range verdicts {
-		fmt.Fprintf(&page, "\n**%s**, %s, run %s\n\n%s\n", markdown(v.Fingerprint), markdown(v.Machine), markdown(v.Run),
-			markdown(v.Text))
+		fmt.Fprintf(&page, "\n**%s**, %s, run %s\n\n%s\n",
+			markdown(v.Fingerprint), markdown(v.Machine), markdown(v.Run), markdown(v.Text))
 		if missing := v.Incomplete(); missing != "" {
 			note("warning", "rollcall: not judged", missing)
 		}
@@ -41,7 +41,8 @@ func WriteGitHub(log, summary io.Writer, verdicts []Verdict) error {
 					since, _, _ := strings.Cut(f.FirstTime, "T")
 					cells = []string{f.ID, state, since, markdown(f.FirstVersion), markdown(f.LastVersion)}
 				}
-				fmt.Fprintf(&page, "| %s | %s | %s |\n", strings.Join(cells, " | "), markdown(m.Metric), percent(m.Change))
+				cells = append(cells, markdown(m.Metric), percent(m.Change))
+				fmt.Fprintf(&page, "| %s |\n", strings.Join(cells, " | "))
 			}
 		}
 	}

@@ -331,8 +331,8 @@ func (w *Writer) Check(m Machine) error {
 const halfWritten = ",half-written"
 
 // Append adds a night to the history of a machine. It rewrites the file atomically, so that the file has all rows of
-// the night or none. All earlier rows stay the same, byte for byte, even bad ones; a header of schema 2 becomes the one of
-// schema 3, whose first columns are the same. A last line without a line break is
+// the night or none. All earlier rows stay the same, byte for byte, even bad ones; a header of schema 2 becomes the one
+// of schema 3, whose first columns are the same. A last line without a line break is
 // cut off; Append marks and ends it, because the rest of its last number could be taken for a number.
 func (w *Writer) Append(m Machine, n Night) error {
 	old, err := w.old(m)

@@ -24,11 +24,20 @@ func WriteOpenMetrics(w io.Writer, verdicts []Verdict) error {
 	}
 	families := []*family{
 		{name: "rollcall_open_regressions", help: "Events that are open."},
-		{name: "rollcall_regression_ratio", unit: "ratio", help: "Change of a slower metric of an open event; 0.12 is 12 % slower."},
-		{name: "rollcall_regression_since_seconds", unit: "seconds", help: "Unix time of the first night of an open event."},
+		{
+			name: "rollcall_regression_ratio", unit: "ratio",
+			help: "Change of a slower metric of an open event; 0.12 is 12 % slower.",
+		},
+		{
+			name: "rollcall_regression_since_seconds", unit: "seconds",
+			help: "Unix time of the first night of an open event.",
+		},
 		{name: "rollcall_metrics_compared", help: "Metrics of the last night with enough nights before it."},
 		{name: "rollcall_metrics_missing", help: "Metrics that the last night lacks, or that are damaged."},
-		{name: "rollcall_last_night_timestamp_seconds", unit: "seconds", help: "Unix time of the last night that was judged."},
+		{
+			name: "rollcall_last_night_timestamp_seconds", unit: "seconds",
+			help: "Unix time of the last night that was judged.",
+		},
 	}
 	add := func(i int, value float64, labels ...string) {
 		var b strings.Builder
@@ -39,7 +48,8 @@ func WriteOpenMetrics(w io.Writer, verdicts []Verdict) error {
 			fmt.Fprintf(&b, `%s="%s"`, labels[j], label(labels[j+1]))
 		}
 		f := families[i]
-		f.lines = append(f.lines, fmt.Sprintf("%s{%s} %s\n", f.name, b.String(), strconv.FormatFloat(value, 'f', -1, 64)))
+		number := strconv.FormatFloat(value, 'f', -1, 64)
+		f.lines = append(f.lines, fmt.Sprintf("%s{%s} %s\n", f.name, b.String(), number))
 	}
 	seconds := func(text string) float64 {
 		t, _ := time.Parse(time.RFC3339, text) // which the verdict has written

@@ -82,7 +82,8 @@ func TestPage(t *testing.T) {
 			page, v := pageOf(t, h, end, accepted...)
 			checkLinks(t, page)
 			if strings.Contains(page, "<script>alert") || strings.Contains(page, "://") {
-				t.Errorf("%s %d: a text of the history is an element of the page, or the page has an address", kind, seed)
+				t.Errorf("%s %d: a text of the history is an element of the page, or the page has an address",
+					kind, seed)
 			}
 			figures := map[string]string{}
 			for _, m := range figureOf.FindAllStringSubmatch(page, -1) {
@@ -103,7 +104,8 @@ func TestPage(t *testing.T) {
 					t.Errorf("%s %d: event %s has %d metrics on the page, want %d", kind, seed, f.ID, n, len(f.Metrics))
 				}
 				if has := strings.Contains(event, "rollcall track accept "+f.ID); has != f.State.IsOpen() {
-					t.Errorf("%s %d: event %s is %s: has the command that accepts it: %t", kind, seed, f.ID, f.State, has)
+					t.Errorf("%s %d: event %s is %s: has the command that accepts it: %t",
+						kind, seed, f.ID, f.State, has)
 				}
 				if f.State == Accepted && !strings.Contains(event, html.EscapeString("&amp;")) {
 					t.Errorf("%s %d: event %s does not say why it was accepted", kind, seed, f.ID)

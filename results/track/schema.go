@@ -116,8 +116,9 @@ func encode(w io.Writer, m Machine, n Night) error {
 // mostBad is how many bad lines of a history are named.
 const mostBad = 100
 
-// readRows returns the good rows of a file, an error for each bad one, and the line of the last of these. It takes every line for one row, so that a
-// bad line cannot spoil the next: after a quote that is not closed, [files.ReadCSVFileLenient] would read on.
+// readRows returns the good rows of a file, an error for each bad one, and the line of the last of these. It takes
+// every line for one row, so that a bad line cannot spoil the next: after a quote that is not closed,
+// [files.ReadCSVFileLenient] would read on.
 func readRows(in io.Reader, path string) (rows []row, bad []error, lastBad int) {
 	complain := func(line int, err error) {
 		lastBad = line

@@ -65,7 +65,7 @@ type Finding struct {
 	FirstVersion string   `json:"first_version"`
 	LastVersion  string   `json:"last_version"` // of the last run before the event
 	FoundRun     string   `json:"found_run"`    // the run after which the rule found it
-	Nights       int      `json:"nights"`       // from the first one to the last, or to the last one before it was fixed
+	Nights       int      `json:"nights"`       // from the first one on, until it was fixed
 	FixedRun     string   `json:"fixed_run,omitempty"`
 	FixedVersion string   `json:"fixed_version,omitempty"`
 	Because      string   `json:"because,omitempty"` // why it was accepted
@@ -102,7 +102,8 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 	}
 	v := Verdict{
 		Schema: 2, File: h.Path, Fingerprint: h.Machine.Fingerprint(), Machine: h.Machine.String(),
-		Events: []Finding{}, New: []string{}, Gone: []string{}, Damaged: []string{}, Later: []string{}, Hosts: []string{},
+		Events: []Finding{}, New: []string{}, Gone: []string{}, Damaged: []string{}, Later: []string{},
+		Hosts: []string{},
 	}
 	for _, n := range h.Nights[later:] {
 		v.Later = append(v.Later, n.Run)
@@ -134,7 +135,7 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 		v.Events = append(v.Events, e.finding(kept, trends, accepted, r.MinEffect))
 	}
 	v.missing(kept)
-	v.Hosts = append(v.Hosts, alternating(kept.Nights)...)
+	v.Hosts = append(v.Hosts, alternating(kept.Nights[max(0, later-window):])...)
 	v.Text = v.line(h)
 	return v, nil
 }
@@ -171,7 +172,7 @@ func (v *Verdict) missing(h *History) {
 	}
 }
 
-// alternating returns the computers of a history of which one came back after another had measured.
+// alternating returns the computers of nights of which one came back after another had measured.
 func alternating(nights []Night) []string {
 	var turns []string
 	for _, n := range nights {
@@ -201,8 +202,9 @@ func (e *Event) finding(h *History, trends []*Trend, accepted []Acceptance, leas
 		a, b := s.trend.before(s)
 		c, d := s.trend.after(s)
 		m := Change{
-			Metric: s.trend.Metric, Unit: s.trend.Unit, Before: before, After: after, Change: after/before - 1, P: s.P, worse: s.up,
-			Now: stats.Median(s.trend.Values[s.trend.begin():]).Value/before - 1, NightsBefore: b - a, NightsAfter: d - c,
+			Metric: s.trend.Metric, Unit: s.trend.Unit, Before: before, After: after, Change: after/before - 1,
+			Now: stats.Median(s.trend.Values[s.trend.begin():]).Value/before - 1, P: s.P,
+			NightsBefore: b - a, NightsAfter: d - c, worse: s.up,
 		}
 		if last := s.trend.Nights[len(s.trend.Nights)-1]; last < len(h.Nights)-1 {
 			m.LastRun = h.Nights[last].Run
@@ -224,7 +226,9 @@ func (e *Event) finding(h *History, trends []*Trend, accepted []Acceptance, leas
 			f.end, f.closed = e.Fixed, e.Fixed
 		case i >= 0:
 			f.State, f.Because, f.AcceptedTime = Accepted, accepted[i].Because, accepted[i].Time
-			f.closed = slices.IndexFunc(h.Nights, func(n Night) bool { return n.Time.Format(time.RFC3339) >= f.AcceptedTime })
+			f.closed = slices.IndexFunc(h.Nights, func(n Night) bool {
+				return n.Time.UTC().Format(time.RFC3339) >= f.AcceptedTime
+			})
 			if f.closed < 0 {
 				f.closed = len(h.Nights)
 			}
@@ -267,8 +271,8 @@ func (e *Event) instructions(trends []*Trend, least float64) string {
 	case !known:
 		return ""
 	case math.Abs(most) < least:
-		return fmt.Sprintf("as many instructions as before (%s): memory, caches, the clock or another program, not more work",
-			percent(most))
+		return fmt.Sprintf("as many instructions as before (%s): "+
+			"memory, caches, the clock or another program, not more work", percent(most))
 	}
 	return "instructions " + percent(most)
 }
@@ -307,9 +311,9 @@ func (f *Finding) line(h *History) string {
 		state = "OPEN"
 	}
 	since := "since " + day(h.Nights[f.first])
-	switch {
-	case f.FirstVersion == "": // a series has none
-	case f.FirstVersion == f.LastVersion:
+	switch f.FirstVersion {
+	case "": // a series has none
+	case f.LastVersion:
 		since += ", " + f.FirstVersion + " as before"
 	default:
 		since += fmt.Sprintf(", %s (%s before)", f.FirstVersion, f.LastVersion)
@@ -418,11 +422,12 @@ func (v *Verdict) line(h *History) string {
 // Warnings returns lines about what is odd in the history: nights later than now, and computers that alternate.
 func (v *Verdict) Warnings() (lines []string) {
 	if len(v.Later) > 0 {
-		lines = append(lines, fmt.Sprintf("track: %s: later than now and left out: %s", v.File, strings.Join(v.Later, ", ")))
+		lines = append(lines, fmt.Sprintf("track: %s: later than now and left out: %s",
+			v.File, strings.Join(v.Later, ", ")))
 	}
 	if len(v.Hosts) > 0 {
-		lines = append(lines, fmt.Sprintf("track: %s: %s measured in turn, want a history each: track run --machine NAME",
-			v.File, strings.Join(v.Hosts, " and ")))
+		lines = append(lines, fmt.Sprintf("track: %s: %s measured in turn, want a history each: "+
+			"track run --machine NAME", v.File, strings.Join(v.Hosts, " and ")))
 	}
 	return lines
 }

@@ -53,7 +53,10 @@ func TestJudge(t *testing.T) {
 		state  State
 		want   string
 	}{
-		{62, "", "rollcall v2 on " + testMachine.Fingerprint() + ": no regression (3 of 3 metrics compared, 62 nights)"},
+		{
+			62, "",
+			"rollcall v2 on " + testMachine.Fingerprint() + ": no regression (3 of 3 metrics compared, 62 nights)",
+		},
 		{63, Open, "OPEN " + since + "3 nights (3 of 3"},
 		{65, Open, "OPEN " + since + "5 nights (3 of 3"},
 		{66, Confirmed, "OPEN " + since + "6 nights (3 of 3"},
@@ -93,7 +96,8 @@ func TestJudge(t *testing.T) {
 	}
 	must.OK(t, WriteJSON(&list, []Verdict{v}))
 	var back []map[string]any
-	if err := json.Unmarshal([]byte(list.String()), &back); err != nil || back[0]["text"] != v.Text || back[0]["schema"] != 2.0 {
+	if err := json.Unmarshal([]byte(list.String()), &back); err != nil || back[0]["text"] != v.Text ||
+		back[0]["schema"] != 2.0 {
 		t.Errorf("JSON: got %s, %v", list.String(), err)
 	}
 }
@@ -110,8 +114,14 @@ func TestJudgeIncomplete(t *testing.T) {
 	}{
 		{"three nights", 3, func(*History) {}, "too early: 3 of 13 nights", true},
 		{"a metric gone", 40, func(h *History) { last(h).Values = last(h).Values[1:] }, "gone: metric/00", false},
-		{"new", 40, func(h *History) { last(h).Values[1].Metric = "other" }, "gone: metric/01; new: other; too early, before 13 nights, for other (1)", false},
-		{"damaged", 40, func(h *History) { last(h).Values[0].Wall = last(h).Values[0].Wall[:9] }, "damaged: metric/00: 9 samples, want 10", false},
+		{
+			"new", 40, func(h *History) { last(h).Values[1].Metric = "other" },
+			"gone: metric/01; new: other; too early, before 13 nights, for other (1)", false,
+		},
+		{
+			"damaged", 40, func(h *History) { last(h).Values[0].Wall = last(h).Values[0].Wall[:9] },
+			"damaged: metric/00: 9 samples, want 10", false,
+		},
 		{"a line", 40, func(h *History) { h.lastBad = 999 }, "damaged: line 999 of the file", false},
 		{"an old line", 40, func(h *History) { h.lastBad = 3; last(h).line = 80 }, ": no regression", true},
 		{"gone long ago", 40, func(h *History) {
@@ -124,7 +134,8 @@ func TestJudgeIncomplete(t *testing.T) {
 		test.change(h)
 		v := verdictOn(t, h)
 		if !strings.Contains(v.Text, test.want) || (v.Incomplete() == "") != test.whole {
-			t.Errorf("%s: got %q, incomplete %q, want %q, and whole: %v", test.name, v.Text, v.Incomplete(), test.want, test.whole)
+			t.Errorf("%s: got %q, incomplete %q, want %q, and whole: %v",
+				test.name, v.Text, v.Incomplete(), test.want, test.whole)
 		}
 		if strings.Contains(v.Text, "no regression") != strings.Contains(test.want, "no regression") {
 			t.Errorf("%s: got %q, want %q", test.name, v.Text, test.want)
@@ -132,7 +143,8 @@ func TestJudgeIncomplete(t *testing.T) {
 	}
 	h := small(40)
 	last(h).Values = append(last(h).Values, Measurement{"more", "ms", last(h).Values[0].Wall, nil, nil})
-	if v := verdictOn(t, h); !slices.Equal(v.New, []string{"more"}) || !strings.Contains(v.Text, "too early, before 13 nights, for more (1)") ||
+	if v := verdictOn(t, h); !slices.Equal(v.New, []string{"more"}) ||
+		!strings.Contains(v.Text, "new: more; too early, before 13 nights, for more (1)") ||
 		strings.Contains(v.Text, "no regression") {
 		t.Errorf("new: got %q, %q, want it named", v.New, v.Text)
 	}
@@ -171,7 +183,8 @@ func TestAlternating(t *testing.T) {
 // A slower time with as many instructions is not more work.
 func TestJudgeInstructions(t *testing.T) {
 	for factor, want := range map[float64]string{
-		1: "as many instructions as before (+0.0 %)", 1.12: "instructions +12 %", 1.01: "as many instructions as before (+1.0 %)",
+		1: "as many instructions as before (+0.0 %)", 1.01: "as many instructions as before (+1.0 %)",
+		1.12: "instructions +12 %",
 	} {
 		h := slowed(70)
 		for i := range h.Nights {
@@ -180,7 +193,7 @@ func TestJudgeInstructions(t *testing.T) {
 				count *= factor
 			}
 			h.Nights[i].Values = append(h.Nights[i].Values,
-				Measurement{Metric: instructionsOf + "metric/00", Unit: "count", Wall: slices.Repeat([]float64{count}, 10)})
+				Measurement{instructionsOf + "metric/00", "count", slices.Repeat([]float64{count}, 10), nil, nil})
 		}
 		v := verdictOn(t, h)
 		if len(v.Events) != 1 || !strings.HasPrefix(v.Events[0].Note, want) {
@@ -206,7 +219,8 @@ func TestAccept(t *testing.T) {
 		t.Fatalf("kept: got %+v, %v, want %+v", accepted, bad, want)
 	}
 	if v := verdictOn(t, h, accepted...); len(v.Open()) > 0 || v.Events[0].State != Accepted ||
-		!strings.HasSuffix(v.Events[0].Text, `: a better loss, "slower"`) || !strings.Contains(v.Text, ": no regression") {
+		!strings.HasSuffix(v.Events[0].Text, `: a better loss, "slower"`) ||
+		!strings.Contains(v.Text, ": no regression") {
 		t.Errorf("accepted: got %+v", v)
 	}
 	must.OK(t, Accept(h, f, "again", when))
@@ -240,7 +254,7 @@ func TestReadSeries(t *testing.T) {
 		}
 		at := time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC)
 		fmt.Fprintf(&dated, "%s,%g,\n", at.Format(time.DateOnly), x)
-		fmt.Fprintf(&plain, "v%d;%g\n", i, x)
+		fmt.Fprintf(&plain, "v%d,%g\n", i, x)
 		fmt.Fprintf(&up, "%d,%g,7\n", at.Unix(), 1e4/x)
 	}
 	for _, test := range []struct {
@@ -248,8 +262,11 @@ func TestReadSeries(t *testing.T) {
 		reciprocal bool
 		want       string
 	}{
-		{"dates", "when,latency,empty\n" + dated.String(), false, "f.csv: OPEN since 2026-02-10: latency +10 %; 20 rows (1 of 1 metrics"},
-		{"no header, versions", strings.ReplaceAll(plain.String(), ";", ","), false, "OPEN since v40: value 1 +10 %; 20 rows"},
+		{
+			"dates", "when,latency,empty\n" + dated.String(), false,
+			"f.csv: OPEN since 2026-02-10: latency +10 %; 20 rows (1 of 1 metrics",
+		},
+		{"no header, versions", plain.String(), false, "OPEN since v40: value 1 +10 %; 20 rows"},
 		{"more is better", "t,a,b\n" + up.String(), true, "OPEN since 2026-02-10: a -9.1 %; 20 rows (2 of 2 metrics"},
 		{"less is better", "t,a,b\n" + up.String(), false, ": no regression (2 of 2 metrics compared, 60 rows)"},
 	} {
@@ -270,7 +287,8 @@ func TestReadSeries(t *testing.T) {
 		"t,x\n2026-01-01,1\n2026,x\n": `line 3: column x: "x", want`,
 		"t,x\n1,2,3\n":                "wrong number of fields",
 	} {
-		if _, err := ReadSeries(strings.NewReader(text), "f.csv", false); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := ReadSeries(strings.NewReader(text), "f.csv", false)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
 	}
@@ -286,7 +304,8 @@ func TestWriteGitHub(t *testing.T) {
 	must.OK(t, WriteGitHub(&log, &page, []Verdict{verdictOn(t, h)}))
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], "::warning title=rollcall%3A not judged::gone: metric/02") ||
-		!strings.HasPrefix(lines[1], "::error title=rollcall is slower::") || !strings.Contains(lines[1], "v2|100%25%0A::error") {
+		!strings.HasPrefix(lines[1], "::error title=rollcall is slower::") ||
+		!strings.Contains(lines[1], "v2|100%25%0A::error") {
 		t.Errorf("annotations: got %q", lines)
 	}
 	for _, want := range []string{"| **open** | 2026-03-02 | v2\\|100% ::error::x | v1", "| metric/01 | +12 % |"} {
