@@ -102,7 +102,8 @@ func (x *examination) add(night int) {
 	var shifts []*Shift
 	for _, kind := range []bool{false, true} {
 		for _, c := range discoveries(found[kind], tested[kind], x.rule.Level) {
-			s := &Shift{Found: night, P: c.p, trend: c.trend, at: len(c.trend.Values) - confirm, up: c.up}
+			at := len(c.trend.Values) - confirm
+			s := &Shift{First: c.trend.Nights[at], Found: night, P: c.p, trend: c.trend, at: at, up: c.up}
 			c.trend.Shifts = append(c.trend.Shifts, s)
 			shifts = append(shifts, s)
 		}
@@ -203,8 +204,13 @@ type group struct {
 	event  *Event // whose first night is known; nil: none
 }
 
-// loss returns how much less likely a shift and the group are with one first night than each with its own.
-func (g *group) loss(own vote) float64 {
+// loss returns how much less likely a shift and the group are with one first night than each with its own. Two shifts
+// of one metric never have one.
+func (g *group) loss(s *Shift, own vote) float64 {
+	if slices.ContainsFunc(g.shifts, func(o *Shift) bool { return o.trend == s.trend }) ||
+		g.event != nil && slices.ContainsFunc(g.event.Shifts, func(o *Shift) bool { return o.trend == s.trend }) {
+		return math.Inf(1)
+	}
 	_, most := own.best()
 	if g.event != nil {
 		return most - own.at(g.event.First)
@@ -234,7 +240,7 @@ func (x *examination) place(night int, found []*Shift) {
 		var to *group
 		least := float64(apart)
 		for _, g := range groups {
-			if loss := g.loss(own); loss < least {
+			if loss := g.loss(s, own); loss < least {
 				to, least = g, loss
 			}
 		}
@@ -291,8 +297,7 @@ func (x *examination) settle(night int, g *group) {
 	}
 	var of []*Shift
 	for _, s := range g.shifts {
-		s.First = first
-		s.at, _ = slices.BinarySearch(s.trend.Nights, first)
+		s.move(first)
 		if s.ends = x.ended(s); s.ends == nil {
 			of = append(of, s)
 		}
@@ -308,6 +313,17 @@ func (x *examination) settle(night int, g *group) {
 			settled: night-first+1 >= settled,
 		})
 	}
+}
+
+// move sets the first night of a shift, unless another shift of its metric, which was moved meanwhile, has nights on the
+// other side of it.
+func (s *Shift) move(first int) {
+	at, _ := slices.BinarySearch(s.trend.Nights, first)
+	i := slices.Index(s.trend.Shifts, s)
+	if i > 0 && s.trend.Shifts[i-1].at >= at || i+1 < len(s.trend.Shifts) && s.trend.Shifts[i+1].at <= at {
+		return
+	}
+	s.First, s.at = first, at
 }
 
 func (s *Shift) name() string { return s.trend.Metric + " " + s.trend.Unit }

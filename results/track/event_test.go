@@ -2,11 +2,14 @@ package track
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // cause is a planted change: some metrics are slower from one night on.
@@ -312,6 +315,50 @@ func TestEventsStay(t *testing.T) {
 		if len(first) == 0 {
 			t.Errorf("%s: no settled event, want one at least", kind)
 		}
+	}
+}
+
+// Whatever levels do, the shifts of a metric are in the order of their first nights, with nights between them, and an
+// event ends after it begins.
+func TestEventsInOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	found := 0
+	for seed := range uint64(60) {
+		level := make([]float64, 4)
+		every := 1 + r.IntN(12)
+		h := synthetic(seed, noise{sample: 0.01, metric: 0.01 * r.Float64(), samples: 10, passes: 1}, 120, 4,
+			func(night, metric int) float64 {
+				if night > 15 && r.IntN(every) == 0 {
+					level[metric] = 0.3 * r.Float64()
+				}
+				return 1 + level[metric]
+			})
+		for i := range h.Nights {
+			h.Nights[i].Values = slices.DeleteFunc(h.Nights[i].Values,
+				func(Measurement) bool { return r.IntN(9) == 0 })
+		}
+		events, trends := DefaultRule().Examine(h)
+		found += len(events)
+		for _, trend := range trends {
+			for i, s := range trend.Shifts {
+				if s.at < 1 || s.at >= len(trend.Values) || i > 0 && s.at <= trend.Shifts[i-1].at ||
+					s.First > s.Found || !(math.Abs(s.Change()) < 1) {
+					t.Errorf("history %d, %s: shift %d: %+v after %+v",
+						seed, trend.Metric, i, s, trend.Shifts[max(0, i-1)])
+				}
+			}
+		}
+		for _, e := range events {
+			if e.First < 1 || e.First > e.Found || e.Closed && e.Fixed < e.First || len(e.Shifts) == 0 {
+				t.Errorf("history %d: event %+v", seed, e)
+			}
+		}
+		if seed%10 == 0 {
+			must.OK(t, WritePage(io.Discard, h, DefaultRule(), verdictOn(t, h)))
+		}
+	}
+	if found < 100 {
+		t.Errorf("%d events in 60 histories, want 100 or more to judge", found)
 	}
 }
 
