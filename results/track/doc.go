@@ -3,7 +3,7 @@
 //	histories, bad := track.ReadFolder("results/history") // a file for each machine
 //	for _, h := range histories {
 //		accepted, bad := track.ReadAcceptances(h.Path)
-//		v, err := track.DefaultRule().Judge(h, time.Now(), accepted)
+//		v := track.DefaultRule().Judge(h, time.Now(), accepted)
 //		fmt.Println(v.Text) // OPEN since 2026-11-20, v2 (v1 before): step/cifar10 +12 %; 5 nights
 //	}
 //

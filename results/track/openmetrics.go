@@ -70,7 +70,9 @@ func WriteOpenMetrics(w io.Writer, verdicts []Verdict) error {
 		}
 		add(3, float64(v.Compared), machine...)
 		add(4, float64(len(v.Gone)+len(v.Damaged)), machine...)
-		add(5, seconds(v.Time), machine...)
+		if v.Nights > 0 {
+			add(5, seconds(v.Time), machine...)
+		}
 	}
 	var b strings.Builder
 	for _, f := range families {

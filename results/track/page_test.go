@@ -15,7 +15,7 @@ import (
 // pageOf returns the page of a history, and the verdict on it.
 func pageOf(t *testing.T, h *History, now time.Time, accepted ...Acceptance) (string, Verdict) {
 	t.Helper()
-	v := must.Get(DefaultRule().Judge(h, now, accepted))(t)
+	v := DefaultRule().Judge(h, now, accepted)
 	var b strings.Builder
 	must.OK(t, WritePage(&b, h, DefaultRule(), v))
 	return b.String(), v
@@ -74,7 +74,7 @@ func TestPage(t *testing.T) {
 				}
 			}
 			end := h.Nights[len(h.Nights)-1].Time
-			first := must.Get(DefaultRule().Judge(h, end, nil))(t)
+			first := DefaultRule().Judge(h, end, nil)
 			var accepted []Acceptance
 			if open := first.Open(); len(open) > 1 || len(open) == 1 && seed%2 == 0 {
 				accepted = append(accepted, Acceptance{Time: open[0].FirstTime, ID: open[0].ID, Because: bad})

@@ -94,8 +94,8 @@ type Change struct {
 }
 
 // Judge returns the verdict on the nights of a history up to now, and leaves out later ones. accepted are the
-// acceptances of its events. It fails if no night is left.
-func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, error) {
+// acceptances of its events. If no night is left, the verdict is that nothing is known.
+func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) Verdict {
 	later := slices.IndexFunc(h.Nights, func(n Night) bool { return n.Time.After(now) })
 	if later < 0 {
 		later = len(h.Nights)
@@ -108,18 +108,18 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 	for _, n := range h.Nights[later:] {
 		v.Later = append(v.Later, n.Run)
 	}
+	v.nights, v.of = h.count(later), h.Path
 	if later == 0 {
-		return v, fmt.Errorf("track: %s: all nights are later than now, %s: want the clock right",
-			h.Path, now.UTC().Format(time.RFC3339))
+		v.Damaged = append(v.Damaged, "all nights, which are later than now")
+		v.Text = v.line(h)
+		return v
 	}
 	kept, last := h.first(later), later-1
 	n := kept.Nights[last]
 	v.Run, v.Time, v.Version, v.Nights = n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, later
 	v.Metrics = len(n.judged())
-	v.nights = h.count(later)
-	v.of = fmt.Sprintf("rollcall %s on %s", n.Version, cmp.Or(h.Machine.Name, v.Fingerprint))
-	if n.Version == "" {
-		v.of = h.Path
+	if n.Version != "" { // a series has none
+		v.of = fmt.Sprintf("rollcall %s on %s", n.Version, cmp.Or(h.Machine.Name, v.Fingerprint))
 	}
 	events, trends := r.Examine(kept)
 	for _, t := range trends {
@@ -137,7 +137,7 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) (Verdict, 
 	v.missing(kept)
 	v.Hosts = append(v.Hosts, alternating(kept.Nights[max(0, later-window):])...)
 	v.Text = v.line(h)
-	return v, nil
+	return v
 }
 
 // missing finds the metrics that are new, gone or damaged in the last night.
@@ -399,7 +399,7 @@ func (v *Verdict) line(h *History) string {
 		parts = append(parts, f.Text)
 	}
 	if missing := v.Incomplete(); missing != "" {
-		parts = append(parts, "not known, since metrics of the last night are "+missing)
+		parts = append(parts, "not known ("+missing+")")
 	}
 	if v.Nights < LeastNights {
 		parts = append(parts, fmt.Sprintf("too early: %d of %s", v.Nights, h.count(LeastNights)))

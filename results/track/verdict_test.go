@@ -3,6 +3,7 @@ package track
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,7 +18,7 @@ import (
 // verdictOn is the verdict on a whole history.
 func verdictOn(t *testing.T, h *History, accepted ...Acceptance) Verdict {
 	t.Helper()
-	return must.Get(DefaultRule().Judge(h, h.Nights[len(h.Nights)-1].Time, accepted))(t)
+	return DefaultRule().Judge(h, h.Nights[len(h.Nights)-1].Time, accepted)
 }
 
 // slowed has 60 nights of v1, and then nights of v2, in which two metrics are 12 % slower, and a third one as before.
@@ -116,7 +117,7 @@ func TestJudgeIncomplete(t *testing.T) {
 		{"a metric gone", 40, func(h *History) { last(h).Values = last(h).Values[1:] }, "gone: metric/00", false},
 		{
 			"new", 40, func(h *History) { last(h).Values[1].Metric = "other" },
-			"gone: metric/01; new: other; too early, before 13 nights, for other (1)", false,
+			"(gone: metric/01); new: other; too early, before 13 nights, for other (1)", false,
 		},
 		{
 			"damaged", 40, func(h *History) { last(h).Values[0].Wall = last(h).Values[0].Wall[:9] },
@@ -155,14 +156,27 @@ func TestJudgeLater(t *testing.T) {
 	h := slowed(64)
 	now := h.Nights[63].Time
 	h.Nights[63].Time = h.Nights[63].Time.AddDate(1, 0, 0)
-	v := must.Get(DefaultRule().Judge(h, now, nil))(t)
+	v := DefaultRule().Judge(h, now, nil)
 	if v.Nights != 63 || len(v.Open()) != 1 || !slices.Equal(v.Later, []string{"20260305T020000Z"}) ||
 		len(v.Warnings()) != 1 || !strings.Contains(v.Warnings()[0], "later than now and left out: 20260305T020000Z") {
 		t.Errorf("got %+v, %q, want the event of 63 nights, and the night in the future named", v, v.Warnings())
 	}
-	if _, err := DefaultRule().Judge(h, h.Nights[0].Time.Add(-time.Second), nil); err == nil ||
-		!strings.Contains(err.Error(), "all nights are later than now") {
-		t.Errorf("all in the future: got %v, want an error", err)
+	v = DefaultRule().Judge(h, h.Nights[0].Time.Add(-time.Second), nil)
+	if want := "not known (damaged: all nights, which are later than now)"; !strings.Contains(v.Text, want) ||
+		v.Incomplete() == "" || len(v.Later) != 64 {
+		t.Errorf("all in the future: got %q, want %q", v.Text, want)
+	}
+	for _, write := range []func(io.Writer) error{
+		func(w io.Writer) error { return WriteText(w, []Verdict{v}, 30) },
+		func(w io.Writer) error { return WriteJSON(w, []Verdict{v}) },
+		func(w io.Writer) error { return WriteOpenMetrics(w, []Verdict{v}) },
+		func(w io.Writer) error { return WriteGitHub(w, w, []Verdict{v}) },
+		func(w io.Writer) error { return WritePage(w, h, DefaultRule(), v) },
+	} {
+		var b strings.Builder
+		if err := write(&b); err != nil || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "-62135") {
+			t.Errorf("all in the future: got %v, %s", err, b.String())
+		}
 	}
 }
 
@@ -275,7 +289,7 @@ func TestReadSeries(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		if v := must.Get(DefaultRule().Judge(h, time.Now(), nil))(t); !strings.Contains(v.Text, test.want) {
+		if v := DefaultRule().Judge(h, time.Now(), nil); !strings.Contains(v.Text, test.want) {
 			t.Errorf("%s: got %q, want %q", test.name, v.Text, test.want)
 		}
 	}
