@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -187,11 +188,13 @@ func (a *app) histories(t trackFlags) ([]*track.History, error) {
 	logErrors(a.stderr, bad...)
 	var kept []*track.History
 	var known []string
+	named := func(h *track.History) bool { return t.machine != "" && h.Machine.Name == t.machine }
+	anyNamed := slices.ContainsFunc(all, named)
 	for _, h := range all {
 		m := h.Machine
 		known = append(known, cmp.Or(m.Name, m.Fingerprint()))
 		// Fingerprints have hexadecimal digits in lower case.
-		if t.machine == m.Name || strings.HasPrefix(m.Fingerprint(), strings.ToLower(t.machine)) {
+		if named(h) || !anyNamed && strings.HasPrefix(m.Fingerprint(), strings.ToLower(t.machine)) {
 			kept = append(kept, h)
 		}
 	}

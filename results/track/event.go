@@ -315,8 +315,8 @@ func (x *examination) settle(night int, g *group) {
 	}
 }
 
-// move sets the first night of a shift, unless another shift of its metric, which was moved meanwhile, has nights on the
-// other side of it.
+// move sets the first night of a shift, unless another shift of its metric, which was moved meanwhile, is not on its
+// side of that night.
 func (s *Shift) move(first int) {
 	at, _ := slices.BinarySearch(s.trend.Nights, first)
 	i := slices.Index(s.trend.Shifts, s)
