@@ -617,7 +617,7 @@ split -d -a 2 -n 4 whole bin/gpu-data.; cd bin; sha256sum gpu-data.0? >gpu-data.
 	}
 }
 
-// The kit and the checkout can be sent together where 56 MiB may travel.
+// The kit and the checkout can be sent together where 64 MiB may travel, with some room for what else a checkout has.
 func TestGPUKitSize(t *testing.T) {
 	packed, err := os.Stat("../../bin/gpu-kit.tar.xz")
 	if err != nil {
@@ -634,7 +634,7 @@ func TestGPUKitSize(t *testing.T) {
 		}
 	}
 	t.Logf("kit %.1f MiB, with the tracked files %.1f MiB", float64(packed.Size())/(1<<20), float64(size)/(1<<20))
-	if size > 56<<20 {
-		t.Errorf("kit and tracked files have %d bytes, want 56 MiB at the most", size)
+	if size > 60<<20 {
+		t.Errorf("kit and tracked files have %d bytes, want 60 MiB at the most", size)
 	}
 }

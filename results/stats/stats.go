@@ -57,7 +57,8 @@ func Quantile(x []float64, q float64) files.Optional {
 	if len(x) == 0 {
 		return files.Optional{}
 	}
-	sorted := slices.Sorted(slices.Values(x))
+	sorted := slices.Clone(x)
+	slices.Sort(sorted)
 	if math.IsNaN(sorted[0]) { // NaN sorts first
 		return files.Some(math.NaN())
 	}
