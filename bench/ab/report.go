@@ -98,7 +98,7 @@ func interval(low, high float64) string {
 func signed(x float64, plus bool) string {
 	text := fmt.Sprintf("%.1f", math.Abs(100*x))
 	switch {
-	case x < 0:
+	case x < 0 && text != "0.0":
 		return "−" + text
 	case plus:
 		return "+" + text
