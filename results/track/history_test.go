@@ -376,3 +376,32 @@ func TestTwoWriters(t *testing.T) {
 	}
 	third.Close()
 }
+
+// Histories of schema 2 are read and go on: their header becomes that of schema 3, their rows stay.
+func TestSchemaBefore(t *testing.T) {
+	dir := t.TempDir()
+	h := small(2)
+	path := written(t, dir, h)
+	now := string(must.Get(os.ReadFile(path))(t))
+	old := strings.ReplaceAll(strings.Replace(now, ",host,machine\n", "\n", 1), ",,\n", "\n")
+	old = strings.ReplaceAll(old, "\n3,", "\n2,")
+
+	must.OK(t, os.WriteFile(path, []byte(old), 0o600))
+	back, bad := Read(path)
+	if len(bad) > 0 || len(back.Nights) != 2 || back.Machine != h.Machine {
+		t.Fatalf("read: got %v, %v, want two nights", back, bad)
+	}
+	next := small(3).Nights[2]
+	next.Host = "box"
+	w := must.Get(NewWriter(dir))(t)
+	defer w.Close()
+	must.OK(t, w.Append(h.Machine, next))
+	text := string(must.Get(os.ReadFile(path))(t))
+	_, rows, _ := strings.Cut(old, "\n")
+	if !strings.HasPrefix(text, header()+"\n"+rows+"3,") {
+		t.Errorf("appended:\n%s\nwant the new header, the old rows and the night", text)
+	}
+	if back, bad = Read(path); len(bad) > 0 || len(back.Nights) != 3 || back.Nights[2].Host != "box" {
+		t.Errorf("read again: got %v, %v, want three nights, the last one of box", back, bad)
+	}
+}
