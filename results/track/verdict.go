@@ -52,7 +52,7 @@ type Verdict struct {
 	waits []string // metrics with too few nights yet
 	of    string   // what the verdict is of
 
-	nights string // how many nights, or rows of a series
+	count func(int) string // says how many nights, or rows of a series
 }
 
 // Finding is an event that can be read without the history: it has runs and versions in place of indices.
@@ -108,10 +108,10 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) Verdict {
 	for _, n := range h.Nights[later:] {
 		v.Later = append(v.Later, n.Run)
 	}
-	v.nights, v.of = h.count(later), h.Path
+	v.count, v.of = h.count, h.Path
 	if later == 0 {
 		v.Damaged = append(v.Damaged, "all nights, which are later than now")
-		v.Text = v.line(h)
+		v.Text = v.line()
 		return v
 	}
 	kept, last := h.first(later), later-1
@@ -136,7 +136,7 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) Verdict {
 	}
 	v.missing(kept)
 	v.Hosts = append(v.Hosts, alternating(kept.Nights[max(0, later-window):])...)
-	v.Text = v.line(h)
+	v.Text = v.line()
 	return v
 }
 
@@ -391,7 +391,7 @@ func (v *Verdict) Incomplete() string {
 }
 
 // line returns the verdict in one line. It says "no regression" only if every metric of the last night was compared.
-func (v *Verdict) line(h *History) string {
+func (v *Verdict) line() string {
 	var parts []string
 	open := v.Open()
 	slices.SortStableFunc(open, func(f, g Finding) int { return cmp.Compare(f.first, g.first) })
@@ -402,13 +402,13 @@ func (v *Verdict) line(h *History) string {
 		parts = append(parts, "not known ("+missing+")")
 	}
 	if v.Nights < LeastNights {
-		parts = append(parts, fmt.Sprintf("too early: %d of %s", v.Nights, h.count(LeastNights)))
+		parts = append(parts, fmt.Sprintf("too early: %d of %s", v.Nights, v.count(LeastNights)))
 	} else {
 		if len(v.New) > 0 {
 			parts = append(parts, "new: "+strings.Join(some(v.New, mostNew), ", "))
 		}
 		if len(v.waits) > 0 {
-			parts = append(parts, fmt.Sprintf("too early, before %s, for %s", h.count(LeastNights),
+			parts = append(parts, fmt.Sprintf("too early, before %s, for %s", v.count(LeastNights),
 				strings.Join(some(v.waits, mostNamed), ", ")))
 		}
 	}
@@ -416,7 +416,7 @@ func (v *Verdict) line(h *History) string {
 		parts = append(parts, "no regression")
 	}
 	return fmt.Sprintf("%s: %s (%d of %d metrics compared, %s)", v.of, strings.Join(parts, "; "), v.Compared, v.Metrics,
-		v.nights)
+		v.count(v.Nights))
 }
 
 // Warnings returns lines about what is odd in the history: nights later than now, and computers that alternate.
@@ -452,7 +452,7 @@ func (v *Verdict) text(b *strings.Builder, nights int) {
 		fmt.Fprintf(b, "machine   %s\n", v.Machine)
 	}
 	fmt.Fprintf(b, "history   %s, %s, last run %s\nverdict   %s\n",
-		v.File, v.nights, v.Run, v.Text)
+		v.File, v.count(v.Nights), v.Run, v.Text)
 	for _, f := range v.Events {
 		if !f.State.IsOpen() && f.closed < v.Nights-nights {
 			continue
@@ -469,7 +469,7 @@ func (v *Verdict) text(b *strings.Builder, nights int) {
 			}
 			table.Lines = append(table.Lines, []string{
 				"       ", m.Metric, number(m.Before) + " → " + number(m.After) + " " + m.Unit, change,
-				fmt.Sprintf("%s after %d", files.Count(m.NightsAfter, "night"), m.NightsBefore),
+				fmt.Sprintf("%s after %d", v.count(m.NightsAfter), m.NightsBefore),
 			})
 		}
 		table.Text(b)
