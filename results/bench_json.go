@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
@@ -132,8 +131,5 @@ func known(x files.Optional) *float64 {
 
 // JSON writes the document.
 func (r BenchReport) JSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	return out.Encode(r)
+	return files.WriteJSON(w, r)
 }

@@ -59,10 +59,7 @@ func DataInFile(checksum string) string {
 func WriteFigureInfo(path string, info FigureInfo) error {
 	info.Schema = FigureSchema
 	return files.WriteFile(path, func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		out.SetEscapeHTML(false)
-		out.SetIndent("", "  ")
-		return out.Encode(info)
+		return files.WriteJSON(w, info)
 	})
 }
 

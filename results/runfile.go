@@ -163,10 +163,7 @@ func WriteRunInfo(path string, info RunInfo, wrote []string, before ...files.Bef
 		return fmt.Errorf("results: %s: %w", path, err)
 	}
 	return files.WriteFile(path, func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		out.SetEscapeHTML(false)
-		out.SetIndent("", "  ")
-		return out.Encode(info)
+		return files.WriteJSON(w, info)
 	}, before...)
 }
 

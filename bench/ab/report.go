@@ -1,7 +1,6 @@
 package ab
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -139,8 +138,5 @@ func (r *Report) WriteText(w io.Writer) error {
 
 // WriteJSON writes the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	return out.Encode(r)
+	return files.WriteJSON(w, r)
 }

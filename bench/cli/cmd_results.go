@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -335,10 +334,7 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 		found.Problems = append(found.Problems, files.OneLine(err.Error()))
 	}
 	if asJSON {
-		out := json.NewEncoder(a.stdout)
-		out.SetEscapeHTML(false) // paths keep their &
-		out.SetIndent("", "  ")
-		if err := out.Encode(found); err != nil {
+		if err := files.WriteJSON(a.stdout, found); err != nil {
 			return err
 		}
 	} else {

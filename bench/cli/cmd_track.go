@@ -92,12 +92,16 @@ func (t *trackFlags) registerVerdict(cmd *cobra.Command) {
 }
 
 func (t *trackFlags) validate() error {
-	// Both conditions are written so that they refuse NaN too.
-	if !(t.rule.Level > 0 && t.rule.Level < 1) {
-		return settings.Usagef("--level %g: want above 0 and below 1", t.rule.Level)
+	return validRule(t.rule.Level, t.rule.MinEffect)
+}
+
+// validRule checks the flags of what counts as a change. Both conditions are written so that they refuse NaN too.
+func validRule(level, minEffect float64) error {
+	if !(level > 0 && level < 1) {
+		return settings.Usagef("--level %g: want above 0 and below 1", level)
 	}
-	if !(t.rule.MinEffect >= 0 && t.rule.MinEffect < 1e6) {
-		return settings.Usagef("--min-effect %g: want 0 or more", t.rule.MinEffect)
+	if !(minEffect >= 0 && minEffect < 1e6) {
+		return settings.Usagef("--min-effect %g: want 0 or more", minEffect)
 	}
 	return nil
 }
@@ -489,7 +493,7 @@ night of each event. The page needs no other file and no network.`,
 			}
 			for i, h := range histories {
 				path := filepath.Join(out, "track", strings.TrimSuffix(filepath.Base(h.Path), ".csv")+".html")
-				page := func(w io.Writer) error { return track.WritePage(w, h, t.rule, verdicts[i]) }
+				page := func(w io.Writer) error { return track.WritePage(w, h, verdicts[i]) }
 				if err := files.WriteFile(path, page); err != nil {
 					return failed(err)
 				}

@@ -34,12 +34,8 @@ func (f *abFlags) register(fs *pflag.FlagSet) {
 }
 
 func (f *abFlags) validate() error {
-	// Both conditions are written so that they refuse NaN too.
-	if !(f.rule.Level > 0 && f.rule.Level < 1) {
-		return settings.Usagef("--level %g: want above 0 and below 1", f.rule.Level)
-	}
-	if !(f.rule.MinEffect >= 0 && f.rule.MinEffect < 1e6) {
-		return settings.Usagef("--min-effect %g: want 0 or more", f.rule.MinEffect)
+	if err := validRule(f.rule.Level, f.rule.MinEffect); err != nil {
+		return err
 	}
 	if f.passes < leastPasses || f.passes > mostPasses {
 		return settings.Usagef("--passes %d: want %d … %d", f.passes, leastPasses, mostPasses)

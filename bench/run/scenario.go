@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -173,10 +172,7 @@ func (x *Scenario) Export(ctx context.Context, ses *Session, dir string) (info S
 		f.SHA256 = fmt.Sprintf("%x", sum.Sum(nil))
 	}
 	err = write(ScenarioInfo, func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false) // the command may have < in it
-		return out.Encode(info)
+		return files.WriteJSON(w, info)
 	})
 	return info, err
 }

@@ -354,7 +354,7 @@ func TestEventsInOrder(t *testing.T) {
 			}
 		}
 		if seed%10 == 0 {
-			must.OK(t, WritePage(io.Discard, h, DefaultRule(), verdictOn(t, h)))
+			must.OK(t, WritePage(io.Discard, h, verdictOn(t, h)))
 		}
 	}
 	if found < 100 {

@@ -45,11 +45,10 @@ type chartData struct {
 	metric, unit string
 }
 
-// WritePage writes the page of a machine: its verdict, its events, and a chart of each metric. The verdict is the one
-// that the rule gives on the history.
-func WritePage(w io.Writer, h *History, r Rule, v Verdict) error {
+// WritePage writes the page of a machine: its verdict, its events, and a chart of each metric. The verdict is that of
+// [Rule.Judge] on the history.
+func WritePage(w io.Writer, h *History, v Verdict) error {
 	h = h.first(v.Nights)
-	_, trends := r.Examine(h)
 	m := h.Machine
 	d := pageData{
 		Head:    page.Head{Version: v.Version, Style: page.Style(max(nightStyle, levelStyle) + 1)},
@@ -84,7 +83,7 @@ func WritePage(w io.Writer, h *History, r Rule, v Verdict) error {
 		}
 		return cmp.Compare(g.first, f.first)
 	})
-	for _, t := range trends {
+	for _, t := range v.trends {
 		if len(t.Nights) == 0 {
 			continue
 		}

@@ -17,7 +17,7 @@ func pageOf(t *testing.T, h *History, now time.Time, accepted ...Acceptance) (st
 	t.Helper()
 	v := DefaultRule().Judge(h, now, accepted)
 	var b strings.Builder
-	must.OK(t, WritePage(&b, h, DefaultRule(), v))
+	must.OK(t, WritePage(&b, h, v))
 	return b.String(), v
 }
 

@@ -138,7 +138,7 @@ func TestYear(t *testing.T) {
 	compared := processorTime(t) - begun
 	begun += compared
 	var svg strings.Builder
-	must.OK(t, WritePage(&svg, back, DefaultRule(), v))
+	must.OK(t, WritePage(&svg, back, v))
 	plotted := processorTime(t) - begun
 	t.Logf("365 nights × 20 metrics × 20 samples: read and compared in %.2f s, plotted in %.2f s (page of %.1f MB), "+
 		"%d events", compared.Seconds(), plotted.Seconds(), float64(svg.Len())/1e6, len(v.Events))

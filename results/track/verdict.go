@@ -2,7 +2,6 @@ package track
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -49,8 +48,9 @@ type Verdict struct {
 	Later       []string  `json:"later"`    // runs that are later than now, and left out
 	Hosts       []string  `json:"hosts"`    // computers that measured in turn
 
-	waits []string // metrics with too few nights yet
-	of    string   // what the verdict is of
+	trends []*Trend // of the nights that were judged, for the page
+	waits  []string // metrics with too few nights yet
+	of     string   // what the verdict is of
 
 	count func(int) string // says how many nights, or rows of a series
 }
@@ -122,6 +122,7 @@ func (r Rule) Judge(h *History, now time.Time, accepted []Acceptance) Verdict {
 		v.of = fmt.Sprintf("rollcall %s on %s", n.Version, cmp.Or(h.Machine.Name, v.Fingerprint))
 	}
 	events, trends := r.Examine(kept)
+	v.trends = trends
 	for _, t := range trends {
 		switch k := len(t.Nights); {
 		case k == 0 || t.Nights[k-1] != last:
@@ -481,8 +482,5 @@ func (v *Verdict) text(b *strings.Builder, nights int) {
 
 // WriteJSON writes verdicts as a JSON list.
 func WriteJSON(w io.Writer, verdicts []Verdict) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	return out.Encode(verdicts)
+	return files.WriteJSON(w, verdicts)
 }

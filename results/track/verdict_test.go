@@ -167,7 +167,7 @@ func TestJudgeLater(t *testing.T) {
 		func(w io.Writer) error { return WriteJSON(w, []Verdict{v}) },
 		func(w io.Writer) error { return WriteOpenMetrics(w, []Verdict{v}) },
 		func(w io.Writer) error { return WriteGitHub(w, w, []Verdict{v}) },
-		func(w io.Writer) error { return WritePage(w, h, DefaultRule(), v) },
+		func(w io.Writer) error { return WritePage(w, h, v) },
 	} {
 		var b strings.Builder
 		if err := write(&b); err != nil || strings.Contains(b.String(), "NaN") ||

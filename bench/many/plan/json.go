@@ -1,12 +1,12 @@
 package plan
 
 import (
-	"encoding/json"
 	"io"
 	"math"
 	"path/filepath"
 
 	"rollcall/bench/many"
+	"rollcall/internal/files"
 )
 
 // document is a plan as JSON, for schedulers that make each run by a command of its own.
@@ -70,8 +70,5 @@ func (p *Plan) WriteJSON(
 		}
 		d.Runs = append(d.Runs, one)
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(d)
+	return files.WriteJSON(w, d)
 }
