@@ -145,7 +145,6 @@ copy() {
 group() {
 	four=fedawe,fedavg-active,fedau,mifa
 	all=code,code-no-momentum,paper
-	all=code,code-no-momentum,paper
 	while read -r groups kind id readings flags <&3; do
 		case ,$groups, in *,"$GROUP",*) ;; *) continue ;; esac
 		for reading in $(echo "$readings" | tr , ' '); do
@@ -202,6 +201,8 @@ group() {
 		fedar figure fedar-f2 . --data cifar10 --column p-min=0.1
 		fedar table fedar-3 .,T-200
 		fedar figure fedar-f3 .
+		fedar table fedar-2 . --data cifar10 --column p-min=0.5 --seeds 3
+		fedar table fedar-2 . --data cifar10 --seeds 3,4
 		fedar table fedar-2 . --data cifar10
 		fedar figure fedar-f2 . --data cifar10
 	end
