@@ -154,7 +154,7 @@ replay-fedar: build ## the same for FedAR's
 replay-cheap replay-fedawe replay-cafed replay-fedar:
 	OUT='$(OUT)' ROLLCALL='$(BIN)' FLAGS='$(FLAGS)' results/replay/replay.sh $(@:replay-%=%)
 
-scoreboard: ## rewrite the tables of docs/reproduction from results/replay
+scoreboard: ## rewrite the tables of docs/reproduction and README.md from results/replay
 	go run ./results/scoreboard
 
 clean: ## remove what was built and written

@@ -9,6 +9,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -177,8 +178,17 @@ func fewest(n int, tells func(n int) bool) int {
 	return 0
 }
 
+// quantiles keeps those of Student's t by probability and degrees of freedom, which are few: all are whole numbers.
+var quantiles sync.Map
+
 func quantile(probability, df float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(probability)
+	key := [2]float64{probability, df}
+	if kept, is := quantiles.Load(key); is {
+		return kept.(float64)
+	}
+	q := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(probability)
+	quantiles.Store(key, q)
+	return q
 }
 
 // Ahead answers whether all of some leads are above 0, each the mean difference of pairs of seeds: ahead of one, or of

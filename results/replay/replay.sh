@@ -105,7 +105,7 @@ keep() {
 	case $id$below in
 	cafed-f1c/* | cafed-f1d/*) ;;                              # in folders; the runs of figure 1a
 	cafed-f2a/* | cafed-f3/*) if default; then pack; fi ;;     # the other readings have megabytes
-	cafed-* | fedar-3/*) pack ;;
+	cafed-* | fedar-3/* | fedar-mnist) pack ;;
 	esac
 	for name in $names; do
 		if [ -f "$from/$name" ]; then
@@ -193,6 +193,7 @@ group() {
 		cafed figure cafed-f1c paper --seeds 1
 		cafed figure cafed-f1c paper
 		cheap,fedar figure fedar-f1 .
+		cheap,fedar table fedar-mnist .
 		fedar table fedar-2 . --data cifar10 --column p-min=0.1 --seeds 3
 		fedar figure fedar-f2 . --data cifar10 --column p-min=0.1 --seeds 3
 		fedar table fedar-3 . --seeds 3

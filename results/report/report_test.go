@@ -293,6 +293,8 @@ func TestWriteBeside(t *testing.T) {
 		availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"}, rounds: 20, every: 10,
 	})
 	in := input(t, out)
+	earlier := filepath.Join(out, "report")
+	must.Get(Write(t.Context(), earlier, in))(t)
 	const svg, csv, png = "figures/curves-svhn-sine.svg", "figures/curves-svhn-sine.csv", "figures/curves-svhn-sine.png"
 	var drawn []string
 	for _, ending := range plot.Endings() {
@@ -352,7 +354,7 @@ func TestWriteBeside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			must.Get(Write(t.Context(), dir, in))(t)
+			must.OK(t, os.CopyFS(dir, os.DirFS(earlier)))
 			must.OK(t, c.change(dir))
 			before := filestest.FileNames(t, dir) + filestest.FileNames(t, filepath.Join(dir, "figures"))
 			text, _ := os.ReadFile(filepath.Join(dir, c.want))

@@ -1,7 +1,7 @@
 // Scoreboard says of every table and figure of the papers whether our results agree with it: it writes the blocks of
-// the pages of docs/reproduction from the results in results/replay.
+// the pages of docs/reproduction, and of README.md, from the results in results/replay.
 //
-//	go run ./results/scoreboard [RESULTS [PAGES]]
+//	go run ./results/scoreboard [RESULTS [PAGE…]]
 package main
 
 import (
@@ -18,21 +18,23 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
 // run writes the pages, and returns the exit status.
 func run(args []string, stderr io.Writer) int {
-	folders := []string{"results/replay", "docs/reproduction"}
-	if len(args) > len(folders) {
-		fmt.Fprintln(stderr, "scoreboard: want a folder of results and one of pages at most")
-		return 2
+	from, pages := "results/replay", []string(nil)
+	if len(args) > 0 {
+		from, pages = args[0], args[1:]
 	}
-	copy(folders, args)
-	if err := write(context.Background(), folders[0], folders[1], stderr); err != nil {
+	if len(pages) == 0 {
+		pages, _ = filepath.Glob("docs/reproduction/*.md") // the pattern is well formed
+		pages = append(pages, "README.md")
+	}
+	if err := write(context.Background(), from, pages, stderr); err != nil {
 		fmt.Fprintln(stderr, "scoreboard:", err)
 		return 1
 	}
 	return 0
 }
 
-// write fills the pages of a folder with the results of another. If a page is wrong, none is written.
-func write(ctx context.Context, from, to string, stderr io.Writer) error {
+// write fills pages with the results of a folder. If a page is wrong, none is written.
+func write(ctx context.Context, from string, pages []string, stderr io.Writer) error {
 	rows, notes, err := Read(ctx, from)
 	if err != nil {
 		return err
@@ -40,26 +42,19 @@ func write(ctx context.Context, from, to string, stderr io.Writer) error {
 	for _, note := range notes {
 		fmt.Fprintln(stderr, "scoreboard:", note)
 	}
-	paths, err := filepath.Glob(filepath.Join(to, "*.md"))
-	if err != nil {
-		return err
-	}
-	if paths == nil {
-		return fmt.Errorf("%s: no page, want *.md", to)
-	}
-	pages := make([]string, len(paths))
-	for i, path := range paths {
+	filled := make([]string, len(pages))
+	for i, path := range pages {
 		text, err := os.ReadFile(path)
 		if err == nil {
-			pages[i], err = fillPage(string(text), rows)
+			filled[i], err = fillPage(string(text), rows)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	for i, path := range paths {
+	for i, path := range pages {
 		err := files.WriteFile(path, func(w io.Writer) error {
-			_, err := io.WriteString(w, pages[i])
+			_, err := io.WriteString(w, filled[i])
 			return err
 		})
 		if err != nil {

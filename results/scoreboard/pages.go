@@ -23,8 +23,9 @@ import (
 //
 //	<!--end-->
 //
-// What follows the colon stands behind the command. The block named "sum" counts the verdicts of every paper.
-var blockBegin = regexp.MustCompile(`^<!--([a-z0-9-]+)(?:: (.*))?-->$`)
+// What follows the colon stands behind the command. The block named "sum" counts the verdicts of every paper. A block
+// <!--TABLE/READING: PLACE--> has the numbers of one column of a table alone.
+var blockBegin = regexp.MustCompile(`^<!--([a-z0-9/-]+)(?:: (.*))?-->$`)
 
 const (
 	blockEnd = "<!--end-->"
@@ -65,15 +66,31 @@ func fillPage(text string, rows []Result) (string, error) {
 }
 
 // blockOf returns the text of a block.
-func blockOf(name, takes string, rows []Result) (string, error) {
+func blockOf(name, after string, rows []Result) (string, error) {
 	if name == sumBlock {
 		return sum(rows)
 	}
-	rows = ofItem(rows, name)
-	if len(rows) == 0 {
-		return "", fmt.Errorf("%s: no table or figure of a paper", name)
+	id, reading, column := strings.Cut(name, "/")
+	rows = ofItem(rows, id)
+	switch {
+	case len(rows) == 0:
+		return "", fmt.Errorf("%s: no table or figure of a paper", id)
+	case column:
+		return columnBlock(rows, reading, after)
 	}
-	return itemBlock(rows, takes), nil
+	return itemBlock(rows, after), nil
+}
+
+// columnBlock returns the numbers of one place of a table in one reading.
+func columnBlock(rows []Result, reading, place string) (string, error) {
+	for _, r := range rows {
+		r.Numbers = slices.DeleteFunc(slices.Clone(r.Numbers), func(n number) bool { return n.place != place })
+		var b strings.Builder
+		if r.grid(&b, false); r.Reading == reading && b.Len() > 0 {
+			return strings.TrimSuffix(b.String(), "\n"), nil
+		}
+	}
+	return "", fmt.Errorf("%s/%s: no numbers at %q", rows[0].ID, reading, place)
 }
 
 // ofItem returns the results of a table or figure, in all readings; once, though the slides show figures again.

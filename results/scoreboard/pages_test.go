@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,22 +17,24 @@ import (
 
 // The pages in the repository are what the results in the repository give, and have a block for every item.
 func TestPages(t *testing.T) {
-	const pages = "../../docs/reproduction"
-	copied := filepath.Join(t.TempDir(), "pages")
-	must.OK(t, os.CopyFS(copied, os.DirFS(pages)))
+	pages := append(must.Get(filepath.Glob("../../docs/reproduction/*.md"))(t), "../../README.md")
+	dir, args, all := t.TempDir(), []string{"../replay"}, ""
+	for i, page := range pages {
+		copied := filepath.Join(dir, fmt.Sprint(i, ".md"))
+		text := must.Get(os.ReadFile(page))(t)
+		must.OK(t, os.WriteFile(copied, text, 0o600))
+		args, all = append(args, copied), all+string(text)
+	}
 	var stderr bytes.Buffer
-	if status := run([]string{"../replay", copied}, &stderr); status != 0 {
+	if status := run(args, &stderr); status != 0 {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
 	if !strings.Contains(stderr.String(), "precision: no table or figure of a paper: left out") {
 		t.Errorf("%s\nwant a note on the runs that are of no table", &stderr)
 	}
-	all := ""
-	for _, path := range must.Get(filepath.Glob(filepath.Join(pages, "*.md")))(t) {
-		text := string(must.Get(os.ReadFile(path))(t))
-		all += text
-		if string(must.Get(os.ReadFile(filepath.Join(copied, filepath.Base(path))))(t)) != text {
-			t.Errorf("%s is not what results/replay has, want `make scoreboard`", path)
+	for i, page := range pages {
+		if !bytes.Equal(must.Get(os.ReadFile(args[1+i]))(t), must.Get(os.ReadFile(page))(t)) {
+			t.Errorf("%s is not what results/replay has, want `make scoreboard`", page)
 		}
 	}
 	for _, d := range papers.Documents() {
@@ -71,6 +74,8 @@ func TestFillRefuses(t *testing.T) {
 		begin + "old\n":                  "line 1: the block has no end",
 		begin + begin + blockEnd:         "line 2: a block starts in the block of line 1",
 		"\n<!--cafed-f9-->\n" + blockEnd: "line 2: cafed-f9: no table or figure",
+
+		"<!--cafed-f1c/paper: sine, cifar10-->\n" + blockEnd: "line 1: cafed-f1c/paper: no numbers at \"sine, cifar10\"",
 	} {
 		if _, err := fillPage(text, rows); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -80,14 +85,14 @@ func TestFillRefuses(t *testing.T) {
 	must.OK(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte("<!--cafed-f1c-->\n<!--end-->\n"), 0o600))
 	must.OK(t, os.WriteFile(filepath.Join(dir, "b.md"), []byte(begin), 0o600))
 	var stderr bytes.Buffer
-	status := run([]string{"../replay", dir}, &stderr)
+	status := run([]string{"../replay", filepath.Join(dir, "a.md"), filepath.Join(dir, "b.md")}, &stderr)
 	if status != 1 || !strings.Contains(stderr.String(), "b.md: line 1") {
 		t.Errorf("status %d, %s, want 1 and b.md", status, &stderr)
 	}
 	if text := must.Get(os.ReadFile(filepath.Join(dir, "a.md")))(t); strings.Contains(string(text), "figure") {
 		t.Errorf("a.md was written: %s", text)
 	}
-	for _, args := range [][]string{{"a", "b", "c"}, {"../replay", t.TempDir()}, {"none"}} {
+	for _, args := range [][]string{{}, {"../replay", "none.md"}, {"none"}} { // run in this folder, which has neither results nor pages
 		if status := run(args, &stderr); status == 0 {
 			t.Errorf("%q: status 0", args)
 		}
@@ -151,6 +156,10 @@ func TestGrid(t *testing.T) {
 	var b strings.Builder
 	if r.grid(&b, false); b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &b, want)
+	}
+	one, err := columnBlock([]Result{{ID: "x"}, r}, "", "uniform, mnist")
+	if err != nil || one+"\n" != want {
+		t.Errorf("%v\n%s\nwant the same, which is of one column", err, one)
 	}
 	b.Reset()
 	r.Numbers = r.Numbers[2:3]
