@@ -58,8 +58,14 @@ var (
 		Source: "section 6 of " + fedarPaper + "; it prints no number for MNIST, only that FedAR has lower training " +
 			"losses and higher test accuracy than the others",
 		Says: []Sentence[[]results.SummaryRow]{
-			{"FedAR's test accuracy is above that of every baseline", "6.2", above("fedar", metrics.TestAcc, fedarBaselines...)},
-			{"FedAR's training loss is below that of every baseline", "6.2", below("fedar", metrics.TrainLoss, fedarBaselines...)},
+			{
+				"FedAR's test accuracy is above that of every baseline", "6.2",
+				above("fedar", metrics.TestAcc, fedarBaselines...),
+			},
+			{
+				"FedAR's training loss is below that of every baseline", "6.2",
+				below("fedar", metrics.TrainLoss, fedarBaselines...),
+			},
 		},
 	}
 

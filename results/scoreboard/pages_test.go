@@ -42,6 +42,13 @@ func TestPages(t *testing.T) {
 			if item.ID == "" {
 				continue
 			}
+			for _, folder := range []string{"/*/", "/*/*/"} { // of the default reading, and of others
+				for _, path := range must.Get(filepath.Glob("../replay/" + item.ID + folder + "seed-*/run.json"))(t) {
+					if v := must.Get(results.ReadRunInfo(path))(t).Version; !strings.Contains(all, v) {
+						t.Errorf("%s was made by version %s, which no page names", path, v)
+					}
+				}
+			}
 			if n := strings.Count(all, "\n<!--"+item.ID+"-->\n") + strings.Count(all, "\n<!--"+item.ID+": "); n != 1 {
 				t.Errorf("%s: %d blocks, want one", item.ID, n)
 			}
@@ -75,7 +82,7 @@ func TestFillRefuses(t *testing.T) {
 		begin + begin + blockEnd:         "line 2: a block starts in the block of line 1",
 		"\n<!--cafed-f9-->\n" + blockEnd: "line 2: cafed-f9: no table or figure",
 
-		"<!--cafed-f1c/paper: sine, cifar10-->\n" + blockEnd: "line 1: cafed-f1c/paper: no numbers at \"sine, cifar10\"",
+		"<!--cafed-f1c/paper: sine, mnist-->\n" + blockEnd: "line 1: cafed-f1c/paper: no numbers at \"sine, mnist\"",
 	} {
 		if _, err := fillPage(text, rows); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -92,7 +99,7 @@ func TestFillRefuses(t *testing.T) {
 	if text := must.Get(os.ReadFile(filepath.Join(dir, "a.md")))(t); strings.Contains(string(text), "figure") {
 		t.Errorf("a.md was written: %s", text)
 	}
-	for _, args := range [][]string{{}, {"../replay", "none.md"}, {"none"}} { // run in this folder, which has neither results nor pages
+	for _, args := range [][]string{{}, {"../replay", "none.md"}, {"none"}} { // this folder has no results and no pages
 		if status := run(args, &stderr); status == 0 {
 			t.Errorf("%q: status 0", args)
 		}
