@@ -52,13 +52,22 @@ func docsSays(t *testing.T, page, want string) {
 	}
 }
 
-// What the page says of the rounds in which FedAR reaches what the paper's figure ends at.
-func TestDocsFedAR(t *testing.T) {
+// fedar2 returns the kept curves of FedAR's Table 2 at p_min = 0.1 by method, in the order of the seeds.
+func fedar2(t *testing.T) map[string][][]results.CurveRow {
+	t.Helper()
 	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join(replayed, "fedar-2")))(t)
 	curves := map[string][][]results.CurveRow{}
 	for _, r := range runs {
-		curves[r.Method] = append(curves[r.Method], r.Curve) // in the order of the seeds
+		if r.Params.Get("p-min") == "" { // 0.1 by default
+			curves[r.Method] = append(curves[r.Method], r.Curve)
+		}
 	}
+	return curves
+}
+
+// What the page says of the rounds in which FedAR reaches what the paper's figure ends at.
+func TestDocsFedAR(t *testing.T) {
+	curves := fedar2(t)
 	reached := func(enough func(accuracy, loss float64) bool) int {
 		for i := range curves["fedar"][0] {
 			var accuracies, losses []float64
@@ -81,34 +90,37 @@ func TestDocsFedAR(t *testing.T) {
 // The page's p-values of FedAR's Table 2 are those of the summary, with the lead and the independent pairs behind them.
 func TestDocsPValues(t *testing.T) {
 	rows := must.Get(results.ReadSummary(filepath.Join(replayed, "fedar-2", results.SummaryFile)))(t)
-	words := map[string]string{} // by method and metric
+	words := map[string]string{} // by p_min, method and metric
 	for _, r := range rows {
-		words[r.Method+" "+string(r.Metric)] = r.Metric.Words(r.Mean, files.Optional{}, r.N)
+		words[r.Params.Get("p-min")+r.Method+string(r.Metric)] = r.Metric.Words(r.Mean, files.Optional{}, r.N)
 	}
-	var want []string
-	for _, method := range []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} {
-		of := func(m metrics.Metric) string { return strings.TrimSpace(words[method+" "+string(m)]) }
-		want = append(want, fmt.Sprintf("%s %s (%s; %s)", method, of(metrics.PRounds), of(metrics.PRoundsLead),
-			of(metrics.PRoundsN)))
+	for _, pMin := range []string{"", "0.5"} { // 0.1 by default
+		var want []string
+		for _, method := range []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} {
+			of := func(m metrics.Metric) string { return strings.TrimSpace(words[pMin+method+string(m)]) }
+			want = append(want, fmt.Sprintf("%s %s (%s; %s)", method, of(metrics.PRounds), of(metrics.PRoundsLead),
+				of(metrics.PRoundsN)))
+		}
+		docsSays(t, "docs/reproduction/fedar.md", strings.Join(want, ", "))
 	}
-	docsSays(t, "docs/reproduction/fedar.md", strings.Join(want, ", "))
 }
 
 // What docs/presets.md says of two memories, and of MIFA and FedVARP at half the rate.
 func TestDocsMemory(t *testing.T) {
 	late := func(pattern string) string {
 		path := only(t, replayed, pattern+"/seed-3/"+results.CurveFile)
-		curve := must.Get(results.ReadCurve(path))(t)
-		return lateMean(t, []results.Run{{Dir: path, Curve: curve}}, 300)
+		return lateMean(t, []results.Run{{Curve: must.Get(results.ReadCurve(path))(t)}}, 300)
 	}
+	curves := fedar2(t)
+	full := func(method string) string { return lateMean(t, []results.Run{{Curve: curves[method][0]}}, 300) }
 	rate, raw := "memory/fedar-memory-rate/", "memory/fedar-memory-raw/"
 	for _, want := range []string{
 		fmt.Sprintf("MIFA has %s %% with `rate` and %s %% with `raw`, FedVARP %s and %s, FedAR %s,",
 			late(rate+"mifa_*"), late(raw+"mifa_*"), late(rate+"fedvarp_*"), late(raw+"fedvarp_*"),
 			late(rate+"fedar_*")),
 		fmt.Sprintf("MIFA has %s %% in rounds 255 to 300 at 0.1 and %s %% at 0.05, FedVARP %s and %s %%, FedAR at 0.1 "+
-			"%s %%", late("fedar-2/mifa_*"), late(rate+"mifa_*"), late("fedar-2/fedvarp_*"), late(rate+"fedvarp_*"),
-			late("fedar-2/fedar_*")),
+			"%s %%", full("mifa"), late(rate+"mifa_*"), full("fedvarp"), late(rate+"fedvarp_*"),
+			full("fedar")),
 	} {
 		docsSays(t, "docs/presets.md", want)
 	}
