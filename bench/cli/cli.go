@@ -11,8 +11,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"rollcall/algos"
 	"rollcall/bench/many"
@@ -140,6 +143,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		if algos.Registered() > methods {
 			root = newRoot(stdout, stderr, help) // with the flags of methods in files
+		}
+		if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+			answerShell(root)
 		}
 		root.SetArgs(append([]string{}, args...)) // given nil, cobra would take the arguments of the test binary
 		err = cmp.Or(root.ExecuteContext(context.WithValue(ctx, experimentOf{}, x)), help.err)

@@ -268,10 +268,26 @@ func completeNames(cmd *cobra.Command) {
 	}
 }
 
+// wordsOf is the annotation of a flag that has the words that it takes.
+const wordsOf = "rollcall_words"
+
 // completeWords lets the shell complete the values of one flag that takes one of some words.
 func completeWords(cmd *cobra.Command, flag string, words []string) {
-	// The error would say that the flag is unknown or already has a completion. Neither happens here.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.Flags().SetAnnotation(flag, wordsOf, words) // the error would say that the flag is unknown
+}
+
+// answerShell makes a command and those below it answer the shell's questions. Cobra keeps every flag that does so for
+// as long as the process runs, hence only when the shell asks.
+func answerShell(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if words := f.Annotations[wordsOf]; words != nil {
+			complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the error would say that it has been called before
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		answerShell(sub)
+	}
 }
 
 // twins are names under which commands take one flag: those of one thing, those of many, and an earlier one.
