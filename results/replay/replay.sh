@@ -190,6 +190,7 @@ group() {
 		cheap,cafed figure cafed-f5c paper,code,code-no-momentum,fstar-min,bias-1,one-step+bias-1
 		cheap,cafed figure cafed-f5d paper,fstar-min,one-step,one-step+fstar-min
 		cheap,cafed figure cafed-s1 .
+		cafed figure cafed-f1c paper --methods adafed,ca-fed --seeds 1
 		cafed figure cafed-f1c paper --seeds 1
 		cafed figure cafed-f1c paper
 		cheap,fedar figure fedar-f1 .
