@@ -91,9 +91,15 @@ func TestDocsFedAR(t *testing.T) {
 func TestDocsPValues(t *testing.T) {
 	rows := must.Get(results.ReadSummary(filepath.Join(replayed, "fedar-2", results.SummaryFile)))(t)
 	words := map[string]string{} // by p_min, method and metric
+	var worth []float64
 	for _, r := range rows {
 		words[r.Params.Get("p-min")+r.Method+string(r.Metric)] = r.Metric.Words(r.Mean, files.Optional{}, r.N)
+		if r.Metric == metrics.PRoundsN && r.Mean.Valid {
+			worth = append(worth, r.Mean.Value)
+		}
 	}
+	docsSays(t, "docs/seeds.md", fmt.Sprintf("600 pairs are worth %.0f (against SCAFFOLD) to %.0f (against FedAvg(S))",
+		slices.Min(worth), slices.Max(worth)))
 	for _, pMin := range []string{"", "0.5"} { // 0.1 by default
 		var want []string
 		for _, method := range []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} {
