@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"rollcall/internal/files"
 )
@@ -149,16 +147,6 @@ func WriteFigure(path string, f Figure) error {
 // WriteSVG writes the figure as SVG, as wide as a page.
 func (f Figure) WriteSVG(w io.Writer) error { return f.writeSVG(w, PageWidth) }
 
-func (f Figure) writeSVG(w io.Writer, inches float64) error {
-	var svg bytes.Buffer
-	err := f.write(&svg, inches, func(width, height vg.Length) vg.CanvasWriterTo { return vgsvg.New(width, height) })
-	if err != nil {
-		return err
-	}
-	_, err = files.Printed(w).Write(corrected(svg.Bytes()))
-	return err
-}
-
 func (f Figure) writePNG(w io.Writer, inches float64) error {
 	return f.write(w, inches, func(width, height vg.Length) vg.CanvasWriterTo {
 		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
@@ -272,15 +260,6 @@ func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 			}
 		}
 	}
-}
-
-// corrected adds fonts of the same widths to an SVG, for viewers without the font that was measured. Its pictures are
-// PNG, which gonum calls JPEG, and fill their place, whatever their shape.
-func corrected(svg []byte) []byte {
-	svg = bytes.ReplaceAll(svg, []byte("data:image/jpg;"), []byte("data:image/png;"))
-	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
-	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }
 
 // plots returns the plot of every chart, nil for a gap.

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -181,8 +182,8 @@ func TestLineChartStep(t *testing.T) {
 			X: []float64{0, 1, 2}, Y: []float64{0, 1, 0}, Step: step,
 		}}}}}})
 		for line := range strings.SplitSeq(got, "\n") {
-			if strings.Contains(line, "stroke:#1C1F24") {
-				return 1 + strings.Count(line, "L")
+			if path, style, ok := strings.Cut(line, " style="); ok && strings.Contains(style, "stroke:#1C1F24") {
+				return len(coordinate.FindAllString(path, -1)) / 2
 			}
 		}
 		t.Fatal("no line was drawn")
@@ -336,6 +337,48 @@ func TestDates(t *testing.T) {
 		}
 		if got := strings.Join(labels, " "); got != test.want || err != nil {
 			t.Errorf("%d days: %s, %v, want %s", test.days, got, err, test.want)
+		}
+	}
+}
+
+// coordinate is a number of a path.
+var coordinate = regexp.MustCompile(`-?(\d+(\.\d*)?|\.\d+)`)
+
+// A path of relative distances goes through the same points, to half a hundredth, however many there are.
+func TestRelative(t *testing.T) {
+	for absolute, want := range map[string]string{
+		"M8,180L38,180":                         "M8 180l30 0",
+		"M0,0L600,0L600,217.5L0,217.5":          "M0 0l600 0 0 217.5-600 0",
+		"M1.25,0.5L1.5,0.75L1.504,0.746L-2,-.5": "M1.25.5l.25.25 0 0-3.5-1.25",
+		"M1e-05,-1e-05L0.004,0.015":             "M0 0l0 .02",
+		"M1,2Lnonsense":                         "M1,2Lnonsense",
+	} {
+		if got := string(relative([]byte(absolute))); got != want {
+			t.Errorf("%s: %s, want %s", absolute, got, want)
+		}
+	}
+	const points = 5000
+	rng := rand.New(rand.NewPCG(1, 2))
+	wanted := make([]float64, 2*points) // coordinates, one after the other
+	absolute := make([]string, points)
+	for i := range points {
+		wanted[2*i], wanted[2*i+1] = 600*rng.Float64(), 300*rng.Float64()
+		absolute[i] = fmt.Sprintf("%g,%g", wanted[2*i], wanted[2*i+1])
+	}
+	short := string(relative([]byte("M" + strings.Join(absolute, "L"))))
+	numbers := coordinate.FindAllString(short, -1)
+	if len(numbers) != len(wanted) {
+		t.Fatalf("%d numbers, want %d", len(numbers), len(wanted))
+	}
+	var at [2]float64
+	for i, number := range numbers {
+		n, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at[i%2] += n
+		if math.Abs(at[i%2]-wanted[i]) > 0.005+1e-9 {
+			t.Fatalf("coordinate %d: %g, want %g", i, at[i%2], wanted[i])
 		}
 	}
 }
