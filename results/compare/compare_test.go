@@ -189,7 +189,6 @@ fedawe nu=0.3   81.0 ± 4.0 (3)     85.6 ± 3.0 (3)         -4.6      1.0   cann
 mifa            80.0 (1), failed   84.1 ± 3.0 (3)            –        –   not compared [1]
 fedau           –                  82.5 ± 3.0 (3)            –        –   –
 mifa-wait       70.0 ± 4.0 (3)     –                         –        –   –
-order of the methods: no two to compare
 
 [1] not compared: 1 of 3 seeds, failed
 
@@ -208,8 +207,6 @@ const compareMarkdown = `Test accuracy (%): mean over the last 50 rounds. Mean �
 | mifa | 80.0 (1), failed | 84.1 ± 3.0 (3) | – | – | not compared \[1] |
 | fedau | – | 82.5 ± 3.0 (3) | – | – | – |
 | mifa-wait | 70.0 ± 4.0 (3) | – | – | – | – |
-
-order of the methods: no two to compare
 
 \[1] not compared: 1 of 3 seeds, failed
 

@@ -68,7 +68,10 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 			table.Lines = append(table.Lines, append(r.words(order, params), verdict))
 		}
 		m.table(table, &b)
-		fmt.Fprintf(&b, "%s%s\n\n", m.after, m.escape(order.words()))
+		if order.Pairs > 0 {
+			fmt.Fprintf(&b, "%s%s\n", m.after, m.escape(order.words()))
+		}
+		b.WriteString("\n")
 	})
 	// In Markdown an empty line ends each paragraph and each note.
 	for i, note := range below {
@@ -142,9 +145,6 @@ func (r ComparisonRow) words(column Order, all []results.Params) []string {
 }
 
 func (o Order) words() string {
-	if o.Pairs == 0 {
-		return "order of the methods: no two to compare"
-	}
 	return fmt.Sprintf("order of the methods, %s: %s", files.Count(o.Pairs, "pair"),
 		judge.Outcome{Verdict: o.Verdict, Seeds: o.Seeds}.Words())
 }
