@@ -416,10 +416,20 @@ func (q leadsIn) ask(rows []results.SummaryRow) Answer {
 			}
 		}
 		if name != "" {
-			words = append(words, fmt.Sprintf("%s: %s ahead of %s", place, q.metric.Difference(nearest), name))
+			words = append(words, fmt.Sprintf("%s: %s %s", place, q.lead(nearest), name))
 		}
 	}
 	return ahead(all, strings.Join(words, "; "))
+}
+
+// lead returns the words for a lead, up to the name of the other: "+1.2 ahead of", "lower by 0.3 than".
+func (q leadsIn) lead(by files.Optional) string {
+	words := q.metric.Difference(by)
+	if !q.lower {
+		return words + " ahead of"
+	}
+	sign, size := words[:1], words[1:]
+	return map[string]string{"+": "lower", "-": "higher"}[sign] + " by " + size + " than"
 }
 
 // leadIn returns [LeadIn] of two methods among the rows of one column; it has no seeds if one is not there.

@@ -278,8 +278,9 @@ func TestLeadsIn(t *testing.T) {
 		t.Errorf("a column without the others: %+v, want %s", got, judge.Untold)
 	}
 	q.lower = true
-	if got := q.ask(rows); got.Verdict != judge.Differs || got.Ours != "sine, svhn, alpha=0.1: -10.0 ahead of f3ast" {
-		t.Errorf("%+v, want it to fail", got)
+	const higher = "sine, svhn, alpha=0.1: higher by 10.0 than f3ast"
+	if got := q.ask(rows); got.Verdict != judge.Differs || got.Ours != higher {
+		t.Errorf("%+v, want it to fail, and %q", got, higher)
 	}
 	first := func(method string, round files.Optional) results.SummaryRow {
 		r := resultstest.SineRow(method, "svhn", 0.1, "", metrics.RoundsTo100)

@@ -215,9 +215,8 @@ func TestDrawTooLittle(t *testing.T) {
 }
 
 var (
-	viewBox   = regexp.MustCompile(`viewBox="0 0 ([\d.]+) ([\d.]+)"`)
-	pathPoint = regexp.MustCompile(`[ML](-?[\d.]+(?:e-?\d+)?),(-?[\d.]+(?:e-?\d+)?)`)
-	textAt    = regexp.MustCompile(`<text x="(-?[\d.]+)" y="(-?[\d.]+)"`)
+	viewBox = regexp.MustCompile(`viewBox="0 0 ([\d.]+) ([\d.]+)"`)
+	textAt  = regexp.MustCompile(`<text x="(-?[\d.]+)" y="(-?[\d.]+)"`)
 )
 
 func number64(t *testing.T, text string) float64 {
@@ -235,10 +234,9 @@ func checkSVG(t *testing.T, f plot.Figure) {
 		t.Fatalf("got %.200s, want a width of 489.6pt and a viewBox", got)
 	}
 	width, height := number64(t, box[1]), number64(t, box[2])
-	points := pathPoint.FindAllStringSubmatch(got, -1)
+	points := filestest.Points(t, got)
 	for _, p := range points {
-		// A tolerance of half a point: the fifth digit.
-		if x, y := number64(t, p[1]), number64(t, p[2]); x < -0.5 || y < -0.5 || x > width+0.5 || y > height+0.5 {
+		if x, y := p[0], p[1]; x < -0.5 || y < -0.5 || x > width+0.5 || y > height+0.5 {
 			t.Errorf("drawn at %g, %g, want it within %g × %g", x, y, width, height)
 		}
 	}

@@ -183,7 +183,7 @@ func TestLineChartStep(t *testing.T) {
 		}}}}}})
 		for line := range strings.SplitSeq(got, "\n") {
 			if path, style, ok := strings.Cut(line, " style="); ok && strings.Contains(style, "stroke:#1C1F24") {
-				return len(coordinate.FindAllString(path, -1)) / 2
+				return len(filestest.Points(t, path))
 			}
 		}
 		t.Fatal("no line was drawn")
@@ -341,9 +341,6 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// coordinate is a number of a path.
-var coordinate = regexp.MustCompile(`-?(\d+(\.\d*)?|\.\d+)`)
-
 // A path of relative distances goes through the same points, to half a hundredth, however many there are.
 func TestRelative(t *testing.T) {
 	for absolute, want := range map[string]string{
@@ -357,28 +354,20 @@ func TestRelative(t *testing.T) {
 			t.Errorf("%s: %s, want %s", absolute, got, want)
 		}
 	}
-	const points = 5000
 	rng := rand.New(rand.NewPCG(1, 2))
-	wanted := make([]float64, 2*points) // coordinates, one after the other
-	absolute := make([]string, points)
+	points := make([][2]float64, 5000)
+	absolute := make([]string, len(points))
 	for i := range points {
-		wanted[2*i], wanted[2*i+1] = 600*rng.Float64(), 300*rng.Float64()
-		absolute[i] = fmt.Sprintf("%g,%g", wanted[2*i], wanted[2*i+1])
+		points[i] = [2]float64{600 * rng.Float64(), 300 * rng.Float64()}
+		absolute[i] = fmt.Sprintf("%g,%g", points[i][0], points[i][1])
 	}
-	short := string(relative([]byte("M" + strings.Join(absolute, "L"))))
-	numbers := coordinate.FindAllString(short, -1)
-	if len(numbers) != len(wanted) {
-		t.Fatalf("%d numbers, want %d", len(numbers), len(wanted))
+	got := filestest.Points(t, string(relative([]byte("M"+strings.Join(absolute, "L")))))
+	if len(got) != len(points) {
+		t.Fatalf("%d points, want %d", len(got), len(points))
 	}
-	var at [2]float64
-	for i, number := range numbers {
-		n, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at[i%2] += n
-		if math.Abs(at[i%2]-wanted[i]) > 0.005+1e-9 {
-			t.Fatalf("coordinate %d: %g, want %g", i, at[i%2], wanted[i])
+	for i, want := range points {
+		if x, y := got[i][0]-want[0], got[i][1]-want[1]; max(math.Abs(x), math.Abs(y)) > 0.005+1e-9 {
+			t.Fatalf("point %d: %v, want %v", i, got[i], want)
 		}
 	}
 }

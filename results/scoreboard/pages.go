@@ -315,7 +315,7 @@ var (
 	shareWords = regexp.MustCompile(`^(\d+ of \d+)(?: seeds? \(|; ).*`)
 	afterWords = regexp.MustCompile(` \(\d+ seeds?\) after round \d+$`)
 	overWords  = regexp.MustCompile(`([+-][\d.]+(?: ± [\d.]+)?) (?:points over|ahead of) `)
-	onlyWords  = regexp.MustCompile(`^[^:;]*: ([+-][^:;]*)$`)
+	onlyWords  = regexp.MustCompile(`^[^:;]*: ((?:[+-]|lower by |higher by )[^:;]*)$`)
 	tauWords   = regexp.MustCompile(`^(Kendall's τ [^;]*); .*`)
 	leadWords  = regexp.MustCompile(`: ([+-][\d.]+)`)
 )

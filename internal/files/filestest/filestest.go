@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -71,6 +72,27 @@ func SVG(t *testing.T, f interface{ WriteSVG(w io.Writer) error }) string {
 			t.Fatalf("not XML: %v", err)
 		}
 	}
+}
+
+var (
+	polyline   = regexp.MustCompile(`M[^"A-Za-z]+l[^"A-Za-z]+`)
+	coordinate = regexp.MustCompile(`-?(\d+(\.\d*)?|\.\d+)`)
+)
+
+// Points returns the points of the lines of an SVG's paths, whose first point is absolute and all others relative, in
+// the order in which they are drawn, x and y.
+func Points(t *testing.T, svg string) (points [][2]float64) {
+	t.Helper()
+	for _, path := range polyline.FindAllString(svg, -1) {
+		var at [2]float64
+		for i, number := range coordinate.FindAllString(path, -1) {
+			at[i%2] += must.Get(strconv.ParseFloat(number, 64))(t)
+			if i%2 == 1 {
+				points = append(points, at)
+			}
+		}
+	}
+	return points
 }
 
 // Append adds a text to an existing file, as a damaged or cut-off line.
