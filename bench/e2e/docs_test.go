@@ -6,7 +6,8 @@ package e2e
 // What readers do not see says what a test must know. A comment <!-- test: LINE --> is a line of the script, for
 // example one that makes what the next command reads, or looks at what the last one wrote. After
 // <!-- test: skip: WHY --> the commands up to the end of the next block or paragraph are not run, only looked up. After
-// <!-- test: task: NAME --> the blocks up to the next heading are one of [docsTasks], a script of its own.
+// <!-- test: task: NAME --> the blocks up to the next heading are one of [docsTasks], a script of its own. From a
+// command with a file of Python up to the next heading, nothing is run where no Python has NumPy.
 
 import (
 	"fmt"
@@ -66,6 +67,7 @@ type docsCommand struct {
 	skipped bool
 	note    bool   // a line of the script, not of the page
 	task    string // of which it is a part
+	numpy   bool   // not run without NumPy
 }
 
 var (
@@ -80,13 +82,21 @@ var (
 	docsHole = regexp.MustCompile(` (?:[A-Z]+…?|n)( |$)|\\\|`)
 )
 
+// docsNumPy are the commands that need NumPy: those with a method in Python.
+var docsNumPy = regexp.MustCompile(`\b\w+\.py\b`)
+
 // docsCommands returns the commands of a page of Markdown: the lines of its blocks of shell, of which those that go on
 // behind a backslash and those of a loop are one, and spans of code that begin with a program. Blocks of text, of
 // Python and of YAML have none.
 func docsCommands(text string) (commands []docsCommand) {
 	var open docsCommand // what goes on in the next line
 	fence, fenced, block, skip, used := "", false, false, false, false
-	before, task := "", "" // the line, and the task that it belongs to
+	before, task, numpy := "", "", false // the line, the task that it belongs to, and whether that needs NumPy
+	add := func(c docsCommand) {
+		numpy = numpy || docsNumPy.MatchString(c.text)
+		c.numpy = numpy
+		commands = append(commands, c)
+	}
 	for i, line := range strings.Split(text, "\n") {
 		language, isFence := strings.CutPrefix(line, "```")
 		begins := before == "" || docsNote.MatchString(before) // and does not go on with a paragraph
@@ -106,24 +116,25 @@ func docsCommands(text string) (commands []docsCommand) {
 		case note != nil && strings.HasPrefix(note[1], "task: "):
 			task = strings.TrimPrefix(note[1], "task: ")
 		case note != nil:
-			commands = append(commands, docsCommand{line: i + 1, text: note[1], note: true, task: task})
+			add(docsCommand{line: i + 1, text: note[1], note: true, task: task})
 		case indented || fenced && (fence == "" || fence == "sh"):
 			if open.text == "" {
 				open = docsCommand{line: i + 1, skipped: skip, task: task}
 			}
 			whole := false
 			if open.text, whole = docsJoin(open.text, line); whole && open.text != "" {
-				commands, open = append(commands, open), docsCommand{}
+				add(open)
+				open = docsCommand{}
 			}
 			used = true
 		case !fenced:
 			if strings.HasPrefix(line, "#") {
-				task = ""
+				task, numpy = "", false
 			}
 			for _, span := range docsSpan.FindAllStringSubmatch(line, -1) {
 				if docsProgram.MatchString(span[1]) {
 					hole := docsHole.MatchString(span[1])
-					commands = append(commands, docsCommand{line: i + 1, text: span[1], skipped: skip || hole})
+					add(docsCommand{line: i + 1, text: span[1], skipped: skip || hole})
 				}
 			}
 			used = used || line != ""
@@ -191,12 +202,16 @@ func TestDocs(t *testing.T) {
 			if err := docsParse(c.text); err != nil {
 				t.Errorf("%s:%d: %s: %v", p.name, c.line, c.text, err)
 			}
+			condition := ""
+			if c.numpy {
+				condition = "[numpy] "
+			}
 			switch before := lines[c.line-1]; {
 			case c.note:
-				lines[c.line-1] = c.text
+				lines[c.line-1] = condition + c.text
 			case c.skipped, p.name == ownPage:
 			case before == "":
-				lines[c.line-1] = "exec bash -eo pipefail -c '" + strings.ReplaceAll(c.text, "'", "''") + "'"
+				lines[c.line-1] = condition + "exec bash -eo pipefail -c '" + strings.ReplaceAll(c.text, "'", "''") + "'"
 			default:
 				lines[c.line-1] = strings.TrimSuffix(before, "'") + "; " + strings.ReplaceAll(c.text, "'", "''") + "'"
 			}
