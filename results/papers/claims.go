@@ -461,11 +461,14 @@ func LeadIn(a, b *results.SummaryRow) stats.Estimate {
 	return d
 }
 
+// ColumnParams are the params that tell columns of one table apart.
+var ColumnParams = []string{"gamma", "p-min"}
+
 // columnWords returns the column of a row, in which methods can be compared: sine, cifar10, alpha=0.1.
 func columnWords(r results.SummaryRow) string {
 	words := r.Availability + ", " + r.Data
 	if r.Alpha.Valid {
 		words += ", alpha=" + r.Alpha.String()
 	}
-	return results.NewParams(words, string(r.Params.Only("gamma", "p-min"))).Words(", ")
+	return results.NewParams(words, string(r.Params.Only(ColumnParams...))).Words(", ")
 }

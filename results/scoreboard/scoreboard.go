@@ -296,9 +296,11 @@ func (r *Result) add(c papers.Claim, full bool) {
 func numberOf(r *compare.ComparisonRow) number {
 	over, _ := r.Metric.Over(metrics.Window)
 	n := number{place: r.Availability + ", " + r.Data, method: r.Method, metric: r.Metric.Name(), over: over}
-	if set := r.Params.Words(", "); set != "" && r.Status == "" {
-		n.place += ", " + set
+	set := r.Params
+	if r.Status != "" {
+		set = set.Only(papers.ColumnParams...)
 	}
+	n.place = results.NewParams(n.place, string(set)).Words(", ")
 	n.claim = papers.Claim{
 		Printed: files.Some(r.PaperMean.Value), Outcome: r.Outcome, NotJudged: r.NotJudged,
 		Shown: r.NotJudged == compare.PValues, Says: r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN),
