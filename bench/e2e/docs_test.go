@@ -211,7 +211,8 @@ func TestDocs(t *testing.T) {
 				lines[c.line-1] = condition + c.text
 			case c.skipped, p.name == ownPage:
 			case before == "":
-				lines[c.line-1] = condition + "exec bash -eo pipefail -c '" + strings.ReplaceAll(c.text, "'", "''") + "'"
+				command := strings.ReplaceAll(c.text, "'", "''")
+				lines[c.line-1] = condition + "exec bash -eo pipefail -c '" + command + "'"
 			default:
 				lines[c.line-1] = strings.TrimSuffix(before, "'") + "; " + strings.ReplaceAll(c.text, "'", "''") + "'"
 			}
