@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -105,7 +104,7 @@ func damageLines(out, variant string) (lines [][]string) {
 		"run --method ca-fed --availability markov --data leaf --clients 4 --rounds 2 --eval-every 1 --decisions",
 		"run --method mifa --data leaf --clients 4 --rounds 2 --eval-every 1 --save-model",
 	} {
-		line += " --device cpu --threads 1 " + damageVariants[variant].flags
+		line += " --device cpu " + damageVariants[variant].flags
 		lines = append(lines, append(strings.Fields(line), "--out", out))
 	}
 	return lines
@@ -185,9 +184,6 @@ func TestDamage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one process, and -short is for the race detector")
 	}
-	// Of commands in one process, one that ends last may leave behind what --threads 1 of another has set.
-	procs := runtime.GOMAXPROCS(0)
-	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
 	bases := map[string]*damageBase{}
 	for variant, v := range damageVariants {
 		if v.cpu != "" && !strings.Contains(pass(t, "devices").stdout, "avx2") {

@@ -466,6 +466,7 @@ func TestGPUKitInterrupted(t *testing.T) {
 
 // -T bounds all stages together: one that does not end in time is ended, and what is behind it is left out.
 func TestGPUKitBudget(t *testing.T) {
+	t.Parallel() // it waits
 	root, _ := hanging(t)
 	begun := time.Now()
 	printed, status := card(t, root, "-T", "7", "card", "kernels", "driver", "engine")
