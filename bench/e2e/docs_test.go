@@ -67,7 +67,7 @@ type docsCommand struct {
 	skipped bool
 	note    bool   // a line of the script, not of the page
 	task    string // of which it is a part
-	numpy   bool   // not run without NumPy
+	when    string // the condition on which it runs, "[numpy] " or none
 }
 
 var (
@@ -91,10 +91,12 @@ var docsNumPy = regexp.MustCompile(`\b\w+\.py\b`)
 func docsCommands(text string) (commands []docsCommand) {
 	var open docsCommand // what goes on in the next line
 	fence, fenced, block, skip, used := "", false, false, false, false
-	before, task, numpy := "", "", false // the line, the task that it belongs to, and whether that needs NumPy
+	before, task, when := "", "", "" // the line, the task that it belongs to, and the condition on which it runs
 	add := func(c docsCommand) {
-		numpy = numpy || docsNumPy.MatchString(c.text)
-		c.numpy = numpy
+		if docsNumPy.MatchString(c.text) {
+			when = "[numpy] "
+		}
+		c.when = when
 		commands = append(commands, c)
 	}
 	for i, line := range strings.Split(text, "\n") {
@@ -129,7 +131,7 @@ func docsCommands(text string) (commands []docsCommand) {
 			used = true
 		case !fenced:
 			if strings.HasPrefix(line, "#") {
-				task, numpy = "", false
+				task, when = "", ""
 			}
 			for _, span := range docsSpan.FindAllStringSubmatch(line, -1) {
 				if docsProgram.MatchString(span[1]) {
@@ -202,19 +204,15 @@ func TestDocs(t *testing.T) {
 			if err := docsParse(c.text); err != nil {
 				t.Errorf("%s:%d: %s: %v", p.name, c.line, c.text, err)
 			}
-			condition := ""
-			if c.numpy {
-				condition = "[numpy] "
-			}
+			quoted := strings.ReplaceAll(c.text, "'", "''")
 			switch before := lines[c.line-1]; {
 			case c.note:
-				lines[c.line-1] = condition + c.text
+				lines[c.line-1] = c.when + c.text
 			case c.skipped, p.name == ownPage:
 			case before == "":
-				command := strings.ReplaceAll(c.text, "'", "''")
-				lines[c.line-1] = condition + "exec bash -eo pipefail -c '" + command + "'"
+				lines[c.line-1] = c.when + "exec bash -eo pipefail -c '" + quoted + "'"
 			default:
-				lines[c.line-1] = strings.TrimSuffix(before, "'") + "; " + strings.ReplaceAll(c.text, "'", "''") + "'"
+				lines[c.line-1] = strings.TrimSuffix(before, "'") + "; " + quoted + "'"
 			}
 		}
 		must.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(script, p.name)), 0o777))

@@ -424,12 +424,14 @@ func (q leadsIn) ask(rows []results.SummaryRow) Answer {
 
 // lead returns the words for a lead, up to the name of the other: "+1.2 ahead of", "lower by 0.3 than".
 func (q leadsIn) lead(by files.Optional) string {
-	words := q.metric.Difference(by)
 	if !q.lower {
-		return words + " ahead of"
+		return q.metric.Difference(by) + " ahead of"
 	}
-	sign, size := words[:1], words[1:]
-	return map[string]string{"+": "lower", "-": "higher"}[sign] + " by " + size + " than"
+	word := "lower"
+	if by.Value < 0 {
+		word = "higher"
+	}
+	return word + " by " + q.metric.Margin(files.Some(math.Abs(by.Value))) + " than"
 }
 
 // leadIn returns [LeadIn] of two methods among the rows of one column; it has no seeds if one is not there.
@@ -461,14 +463,11 @@ func LeadIn(a, b *results.SummaryRow) stats.Estimate {
 	return d
 }
 
-// ColumnParams are the params that tell columns of one table apart.
-var ColumnParams = []string{"gamma", "p-min"}
-
 // columnWords returns the column of a row, in which methods can be compared: sine, cifar10, alpha=0.1.
 func columnWords(r results.SummaryRow) string {
 	words := r.Availability + ", " + r.Data
 	if r.Alpha.Valid {
 		words += ", alpha=" + r.Alpha.String()
 	}
-	return results.NewParams(words, string(r.Params.Only(ColumnParams...))).Words(", ")
+	return results.NewParams(words, string(r.Params.Only("gamma", "p-min"))).Words(", ")
 }

@@ -236,7 +236,7 @@ func checkSVG(t *testing.T, f plot.Figure) {
 	width, height := number64(t, box[1]), number64(t, box[2])
 	points := filestest.Points(t, got)
 	for _, p := range points {
-		if x, y := p[0], p[1]; x < -0.5 || y < -0.5 || x > width+0.5 || y > height+0.5 {
+		if x, y := p[0], p[1]; x < -0.01 || y < -0.01 || x > width+0.01 || y > height+0.01 {
 			t.Errorf("drawn at %g, %g, want it within %g × %g", x, y, width, height)
 		}
 	}

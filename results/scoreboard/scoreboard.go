@@ -199,9 +199,10 @@ func readTable(about Result, t *papers.Table, dir string) (rows []Result, err er
 		size, full := tableSize(&read, ours, &c)
 		row.Run = size
 		row.NotRun = c.Left
+		apart := results.PrintedNames(t.Printed)
 		for i := range c.Rows {
 			if r := &c.Rows[i]; r.PaperN > 0 {
-				n := numberOf(r)
+				n := numberOf(r, apart)
 				row.count(&n.claim)
 				row.Numbers = append(row.Numbers, n)
 			}
@@ -292,15 +293,11 @@ func (r *Result) add(c papers.Claim, full bool) {
 	r.Claims = append(r.Claims, c)
 }
 
-// numberOf returns a number of a table.
-func numberOf(r *compare.ComparisonRow) number {
+// numberOf returns a number of a table; apart are the params that distinguish the table's columns.
+func numberOf(r *compare.ComparisonRow, apart []string) number {
 	over, _ := r.Metric.Over(metrics.Window)
-	n := number{place: r.Availability + ", " + r.Data, method: r.Method, metric: r.Metric.Name(), over: over}
-	set := r.Params
-	if r.Status != "" {
-		set = set.Only(papers.ColumnParams...)
-	}
-	n.place = results.NewParams(n.place, string(set)).Words(", ")
+	place := results.NewParams(r.Availability+", "+r.Data, string(r.Params.Only(apart...))).Words(", ")
+	n := number{place: place, method: r.Method, metric: r.Metric.Name(), over: over}
 	n.claim = papers.Claim{
 		Printed: files.Some(r.PaperMean.Value), Outcome: r.Outcome, NotJudged: r.NotJudged,
 		Shown: r.NotJudged == compare.PValues, Says: r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN),

@@ -75,12 +75,12 @@ func SVG(t *testing.T, f interface{ WriteSVG(w io.Writer) error }) string {
 }
 
 var (
-	polyline   = regexp.MustCompile(`M[^"A-Za-z]+l[^"A-Za-z]+`)
-	coordinate = regexp.MustCompile(`-?(\d+(\.\d*)?|\.\d+)`)
+	polyline   = regexp.MustCompile(`M[-.\d][^"A-Zl]*(l[^"A-Za-z]+)?`)
+	coordinate = regexp.MustCompile(`-?(\d+(\.\d*)?|\.\d+)(e-?\d+)?`)
 )
 
-// Points returns the points of the lines of an SVG's paths, whose first point is absolute and all others relative, in
-// the order in which they are drawn, x and y.
+// Points returns the first point of each of an SVG's paths, which is absolute, and those of lines from there, which are
+// relative, in the order in which they are drawn, x and y.
 func Points(t *testing.T, svg string) (points [][2]float64) {
 	t.Helper()
 	for _, path := range polyline.FindAllString(svg, -1) {
