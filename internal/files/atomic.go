@@ -2,6 +2,7 @@ package files
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -67,8 +68,8 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 		steps = append(steps, step{"look", func() error { return look(temp) }})
 	}
 	steps = append(steps,
-		step{"rename", func() error { return CheckPlace(path) }},      // not before: a look may move what is there away
-		step{"rename", func() error { return os.Rename(temp, path) }}, // while locked, or a sweep might remove it
+		step{"rename", func() error { return CheckPlace(path) }},   // not before: a look may move what is there away
+		step{"rename", func() error { return rename(temp, path) }}, // while locked, or a sweep might remove it
 		step{"close", f.Close})
 	for _, s := range steps {
 		if err := s.do(); err != nil {
@@ -76,6 +77,15 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 		}
 	}
 	return SyncFolder(dir)
+}
+
+// rename is os.Rename, but says the same as [CheckPlace] of what came to path only after that was called.
+func rename(temp, path string) error {
+	err := os.Rename(temp, path)
+	if err != nil {
+		return cmp.Or(CheckPlace(path), err)
+	}
+	return nil
 }
 
 func newBuffer(f *os.File) *bufio.Writer { return bufio.NewWriterSize(f, 1<<16) }

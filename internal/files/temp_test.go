@@ -4,7 +4,9 @@ package files
 
 import (
 	"bufio"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,4 +128,17 @@ func temps(t *testing.T, dir string) (names []string) {
 		}
 	}
 	return names
+}
+
+// What comes to the place of a new file at the last moment is told as what was there before.
+func TestRename(t *testing.T) {
+	dir := t.TempDir()
+	temp, path := filepath.Join(dir, "temp"), filepath.Join(dir, "f")
+	must.OK(t, errors.Join(os.WriteFile(temp, nil, 0o600), os.Mkdir(path, 0o700)))
+	if err := rename(temp, path); !errors.Is(err, ErrNoFile) {
+		t.Errorf("onto a folder: %v, want %v", err, ErrNoFile)
+	}
+	if err := rename(filepath.Join(dir, "none"), path+"2"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of nothing: %v, want %v", err, fs.ErrNotExist)
+	}
 }
