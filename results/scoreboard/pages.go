@@ -411,7 +411,7 @@ func sum(rows []Result) (string, error) {
 		for _, item := range d.Items {
 			i := slices.IndexFunc(rows, func(r Result) bool { return r.Document == d.Name && r.Item == item.Label })
 			counts[rows[i].Verdict]++
-			if rows[i].Late && rows[i].Before != rows[i].Verdict && rows[i].Verdict != NotAtSize {
+			if rows[i].Late && rows[i].Before != rows[i].Verdict {
 				late = append(late, fmt.Sprintf("%s (%s before)", item.Label, rows[i].Before))
 			}
 		}

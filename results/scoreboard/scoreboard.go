@@ -31,7 +31,7 @@ type Result struct {
 	Run      string // how much of it was run, or why there is nothing to run
 	Tally
 	Verdict Verdict
-	Late    bool    // the reading was chosen when the printed numbers were known
+	Late    bool    // the reading of this verdict was chosen when the printed numbers were known
 	Before  Verdict // if so, under the reading before
 
 	reading, before string // the preset and the readings, see [papers.Column.Chosen]
@@ -269,12 +269,15 @@ func readingKey(preset string, readings []string) string {
 	return strings.Join(append([]string{preset}, slices.Sorted(slices.Values(readings))...), ",")
 }
 
-// noteBefore sets, of each result of one item that was chosen late, the verdict under the reading before.
+// noteBefore sets, of each result of one item that was chosen late, the verdict under the reading before. What is not
+// judged was not chosen for its verdict.
 func noteBefore(rows []Result) {
 	for i := range rows {
 		r := &rows[i]
 		at := slices.IndexFunc(rows, func(other Result) bool { return other.reading == r.before })
 		switch {
+		case r.Verdict == NotAtSize:
+			r.Late = false
 		case !r.Late:
 		case at >= 0:
 			r.Before = rows[at].Verdict
