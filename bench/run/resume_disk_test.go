@@ -77,7 +77,7 @@ func written(t *testing.T, x *Experiment, round int) {
 // A disk that gets full ends a run, or does not let it be interrupted in order; with room again it goes on to the same
 // bytes. What was written before is whole.
 func TestResumeDiskFull(t *testing.T) {
-	faster(t)
+	waiting(t, time.Millisecond)
 	whole, ses, _ := resumable(t)
 	want := completed(t, whole, ses)
 	for _, interrupt := range []bool{false, true} {

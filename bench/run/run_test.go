@@ -63,10 +63,10 @@ func (s *sharedLog) String() string {
 	return s.text.String()
 }
 
-// faster makes the attempts to write follow one another at once.
-func faster(t *testing.T) {
+// waiting sets the waits between attempts to write.
+func waiting(t *testing.T, pause time.Duration) {
 	before := pauses
-	pauses = []time.Duration{time.Millisecond, time.Millisecond}
+	pauses = []time.Duration{pause, pause}
 	t.Cleanup(func() { pauses = before })
 }
 
@@ -124,7 +124,7 @@ func TestIsDiverged(t *testing.T) {
 		}
 	}
 
-	faster(t)
+	waiting(t, time.Millisecond)
 	x, ses, _ := tinyExperiment(t, "lr=1e30", "method=mifa")
 	if _, err := do(t.Context(), x, ses, eachRound{silent(), func(int) {
 		obstructed(t, filepath.Join(x.Dir, results.CurveFile))
